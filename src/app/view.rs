@@ -1,0 +1,169 @@
+//! What the use cases answer, beside the core's own types.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::{
+    catalog::{Catalog, CatalogVersion, Draft, EnvironmentPointer, Move, Version},
+    diff::{Side, Verdict},
+    json::Digest,
+    name::ServerName,
+    snapshot::{Evidence, FileError, Outcome, Provenance},
+};
+
+/// One recorded listing.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListingRow {
+    /// Its number.
+    pub id: i64,
+    /// The server.
+    pub server: ServerName,
+    /// When it ended.
+    pub at: DateTime<Utc>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The snapshot's digest; only for `ok`.
+    pub digest: Option<Digest>,
+    /// How many tools; only for `ok`.
+    pub tools: Option<usize>,
+    /// What the list depends on.
+    pub provenance: Provenance,
+    /// What was seen.
+    pub evidence: Evidence,
+}
+
+/// What recording a listing led to.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recorded {
+    /// The listing.
+    pub listing: ListingRow,
+    /// Against the server's last `ok` snapshot.
+    pub drift: Drift,
+    /// Drafts that formed because of it, by catalog.
+    pub drafts: Vec<Draft>,
+}
+
+/// How a snapshot relates to the one before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Drift {
+    /// The first of this server.
+    First,
+    /// The same content.
+    Identical,
+    /// Other content than this snapshot.
+    Drift(Digest),
+    /// The listing failed; nothing is known.
+    Unknown,
+}
+
+/// A server at a glance.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerSummary {
+    /// Its name.
+    pub name: ServerName,
+    /// The newest listing, whatever its outcome.
+    pub last: ListingRow,
+    /// The newest `ok` listing.
+    pub last_ok: Option<ListingRow>,
+}
+
+/// A server with its listings.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerPage {
+    /// Its name.
+    pub name: ServerName,
+    /// Newest first, at most 200.
+    pub listings: Vec<ListingRow>,
+    /// The tools of the newest `ok` snapshot: name, title or description's first line, contract digest.
+    pub tools: Vec<ToolRow>,
+}
+
+/// A tool at a glance.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRow {
+    /// Its name.
+    pub name: String,
+    /// What it says of itself.
+    pub description: String,
+    /// Digests.
+    pub digests: crate::contract::Digests,
+    /// The tool as received.
+    pub tool: serde_json::Value,
+}
+
+/// A catalog at a glance.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogSummary {
+    /// The catalog.
+    pub catalog: Catalog,
+    /// Its newest approved version.
+    pub latest: Option<CatalogVersion>,
+    /// Drafts that wait: number and verdict.
+    pub pending: Vec<(i64, Verdict)>,
+}
+
+/// A catalog with everything.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogPage {
+    /// The catalog.
+    pub catalog: Catalog,
+    /// Newest first.
+    pub versions: Vec<Version>,
+    /// Newest first.
+    pub drafts: Vec<Draft>,
+    /// Where it is live.
+    pub pointers: Vec<EnvironmentPointer>,
+}
+
+/// One environment and catalog.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EnvironmentPage {
+    /// Where it points.
+    pub pointer: EnvironmentPointer,
+    /// Newest first.
+    pub history: Vec<Move>,
+    /// Approved versions that may be promoted: not live, not held; newest first.
+    pub promotable: Vec<CatalogVersion>,
+    /// Versions that were live here before and are not now; newest first.
+    pub rollback_targets: Vec<CatalogVersion>,
+}
+
+/// What applying a document did.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    /// The catalog.
+    pub catalog: Catalog,
+    /// The version it brought.
+    pub version: Option<CatalogVersion>,
+    /// Nothing was new.
+    pub unchanged: bool,
+}
+
+/// The state of the chain of events.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChainCheck {
+    /// How many events were checked.
+    pub events: usize,
+    /// The first that does not fit, and why.
+    pub broken: Option<(i64, String)>,
+}
+
+/// One side of a diff from a saved `tools/list` answer. `label` names it to readers.
+///
+/// # Errors
+/// What the text is instead, naming `label`.
+pub fn file_side(label: &str, text: &str) -> Result<Side, super::AppError> {
+    let _ = (label, text, FileError::OnePage);
+    todo!()
+}

@@ -1,0 +1,372 @@
+//! Catalogs: named sets of contracts, their immutable versions, drafts, and the pointers of environments.
+//!
+//! Last of the pure core: it decides what a draft holds, which contractVersion a contract gets and what a catalogVersion
+//! is called. Time is an argument.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod document;
+pub mod draft;
+pub mod version;
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use version::{CatalogVersion, ContractVersion};
+
+use crate::{
+    contract::Digests,
+    diff::{Assumption, Level, Report},
+    json::Digest,
+    name::{CatalogName, EnvironmentName, ServerName},
+    snapshot::Provenance,
+};
+
+/// How a contract relates to the one before it, as catalog documents say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compatibility {
+    /// The first contract of this tool here.
+    Initial,
+    /// The same contract.
+    Unchanged,
+    /// Callers of the contract before can go on.
+    BackwardCompatible,
+    /// Breaks no schema, may change what happens.
+    Risky,
+    /// Some caller breaks.
+    Breaking,
+    /// Not proved either way.
+    Undecided,
+}
+
+impl Compatibility {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Unchanged => "unchanged",
+            Self::BackwardCompatible => "backward-compatible",
+            Self::Risky => "risky",
+            Self::Breaking => "breaking",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// Where a tool stands in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReleaseStatus {
+    /// In use.
+    #[default]
+    Active,
+    /// Announced to go.
+    Deprecated,
+    /// Not yet promised.
+    Experimental,
+}
+
+impl ReleaseStatus {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Deprecated => "deprecated",
+            Self::Experimental => "experimental",
+        }
+    }
+}
+
+/// One tool in a catalog version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    /// The server; absent where a hand-written document does not say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server: Option<ServerName>,
+    /// The tool's name.
+    pub tool: String,
+    /// Semver of its contract.
+    pub contract_version: ContractVersion,
+    /// How it relates to the contract before it.
+    pub compatibility: Compatibility,
+    /// Where it stands in its life.
+    #[serde(default)]
+    pub status: ReleaseStatus,
+    /// What it is, exactly; absent where a hand-written document does not pin it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub digests: Option<Digests>,
+}
+
+/// The server release that the contracts of a catalog version came from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerPin {
+    /// The server.
+    pub server: ServerName,
+    /// The snapshot its contracts were taken from.
+    pub snapshot: Digest,
+    /// How that snapshot was obtained.
+    pub provenance: Provenance,
+}
+
+/// What blocks, per catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Policy {
+    /// What callers are taken to send.
+    pub assume: Assumption,
+    /// Levels that block a draft and a gate. Absolute findings block whatever stands here.
+    pub fail_on: Vec<Level>,
+}
+
+impl Default for Policy {
+    /// `declared`; breaking and undecided block: unknown is never read as compatible.
+    fn default() -> Self {
+        Self { assume: Assumption::Declared, fail_on: vec![Level::Breaking, Level::Undecided] }
+    }
+}
+
+impl Policy {
+    /// Whether a report passes, and if not, the first finding that blocks with its tool.
+    #[must_use]
+    pub fn blocks<'r>(
+        &self,
+        report: &'r Report,
+    ) -> Option<(&'r crate::diff::ToolReport, &'r crate::diff::Finding)> {
+        report.findings().find(|(_, f)| f.absolute || self.fail_on.contains(&f.level))
+    }
+}
+
+/// Where a catalog's servers are found, so that a snapshot can be taken again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ServerSource {
+    /// The command and its arguments (stdio).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub command: Vec<String>,
+    /// The URL (Streamable HTTP).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub url: Option<String>,
+}
+
+/// What a catalog version is: an ordered set of members and the server releases they came from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Content {
+    /// By server, then tool.
+    pub members: Vec<Member>,
+    /// The releases, by server.
+    #[serde(default)]
+    pub servers: Vec<ServerPin>,
+}
+
+impl Content {
+    /// The catalog's digest: over its ordered members. When and where a server was asked does not count.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&serde_json::to_value(&self.members).unwrap_or(Value::Null))
+    }
+}
+
+/// A catalog.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Catalog {
+    /// Its name.
+    pub name: CatalogName,
+    /// What blocks.
+    pub policy: Policy,
+    /// The servers whose tools it holds, and where they are found if that is known.
+    pub servers: Vec<(ServerName, Option<ServerSource>)>,
+}
+
+/// An approved, immutable version of a catalog.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Version {
+    /// Whose version.
+    pub catalog: CatalogName,
+    /// Its number.
+    pub version: CatalogVersion,
+    /// Over its members.
+    pub digest: Digest,
+    /// What it holds.
+    pub content: Content,
+    /// The draft it was; absent for an imported document.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub draft: Option<i64>,
+    /// Who approved it.
+    pub approved_by: String,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub approved_at: DateTime<Utc>,
+}
+
+/// What became of a draft. All but `Pending` are final.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DraftStatus {
+    /// Waits for a review.
+    Pending,
+    /// Became a version.
+    Approved,
+    /// Refused.
+    Rejected,
+    /// A newer snapshot made a newer draft.
+    Superseded,
+}
+
+impl DraftStatus {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+/// A catalog version being prepared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Draft {
+    /// Its number, shown as `d-31`.
+    pub id: i64,
+    /// Whose draft.
+    pub catalog: CatalogName,
+    /// The version it was compared with; absent for the first.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub base: Option<CatalogVersion>,
+    /// What it would hold.
+    pub content: Content,
+    /// The digest of that.
+    pub digest: Digest,
+    /// What changed since `base`, judged under the catalog's policy when the draft was made.
+    pub report: Report,
+    /// What became of it.
+    pub status: DraftStatus,
+    /// Who made it.
+    pub created_by: String,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// Who decided, when decided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decided_by: Option<String>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decided_at: Option<DateTime<Utc>>,
+    /// The reason given; empty while pending.
+    #[serde(default)]
+    pub reason: String,
+    /// The version it became.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub version: Option<CatalogVersion>,
+}
+
+/// Where an environment points for one catalog.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EnvironmentPointer {
+    /// The environment.
+    pub environment: EnvironmentName,
+    /// The catalog.
+    pub catalog: CatalogName,
+    /// What is live.
+    pub version: CatalogVersion,
+    /// The digest of what is live.
+    pub digest: Digest,
+    /// Counts the moves, from 1. Zero means "nothing was ever live here" and is what the first promotion expects.
+    pub generation: i64,
+    /// A version that was left by a rollback and is refused until released.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hold: Option<CatalogVersion>,
+    /// Who moved it last.
+    pub moved_by: String,
+    /// When.
+    pub moved_at: DateTime<Utc>,
+}
+
+/// How a pointer moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MoveKind {
+    /// To an approved version.
+    Promote,
+    /// To one that was live there before.
+    Rollback,
+}
+
+impl MoveKind {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Promote => "promote",
+            Self::Rollback => "rollback",
+        }
+    }
+}
+
+impl fmt::Display for MoveKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One move of a pointer. Only ever added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Move {
+    /// The environment.
+    pub environment: EnvironmentName,
+    /// The catalog.
+    pub catalog: CatalogName,
+    /// The generation this move made.
+    pub generation: i64,
+    /// How.
+    pub kind: MoveKind,
+    /// What was live before.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from: Option<CatalogVersion>,
+    /// What is live since.
+    pub to: CatalogVersion,
+    /// Why.
+    pub reason: String,
+    /// Who.
+    pub actor: String,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+/// One row of the append-only, hash-chained audit log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Position, from 1, without gaps.
+    pub seq: i64,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Who.
+    pub actor: String,
+    /// What: `snapshot.recorded`, `catalog.applied`, `draft.created`, `draft.approved`, `draft.rejected`,
+    /// `version.imported`, `environment.promoted`, `environment.rolled-back`, `environment.hold-released`.
+    pub kind: String,
+    /// The object it happened to: `server/github`, `catalog/orders`, `environment/production`.
+    pub subject: String,
+    /// The particulars.
+    pub data: Value,
+    /// The digest of the event before; of the empty text for the first.
+    pub previous: Digest,
+    /// Over this event's canonical form without this field.
+    pub digest: Digest,
+}

@@ -1,0 +1,1 @@
+//! Catalog documents: YAML in, YAML out, errors with line numbers.

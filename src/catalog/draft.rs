@@ -1,0 +1,1 @@
+//! From snapshots to a draft: which members, which contractVersions.

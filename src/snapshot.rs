@@ -1,0 +1,353 @@
+//! What one server said in `tools/list`, verbatim, for one authorization context and protocol revision, at one time.
+//!
+//! Second in the flow: [`Listing`] is how a listing ended, whatever the end; a [`Snapshot`] exists only for one that
+//! ended well. Nothing here interprets a tool: that is `contract`'s work.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    json::{self, Digest, ParseError},
+    name::ServerName,
+};
+
+/// How a listing ended. Only [`Outcome::Ok`] is ever diffed: a failed listing never reads as "tools removed".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every page was read and every tool is readable.
+    Ok,
+    /// Some pages were read, then the listing failed.
+    Partial,
+    /// The server answered with a JSON-RPC error.
+    Error,
+    /// The server answered with something that is no tools list.
+    Malformed,
+    /// The server wants credentials, or better ones.
+    AuthRequired,
+    /// No answer: not started, gone, refused, or an HTTP error.
+    Unavailable,
+    /// The time budget ran out.
+    Timeout,
+    /// A size limit was met.
+    TooLarge,
+    /// Two listings in a row differed.
+    Unstable,
+}
+
+impl Outcome {
+    /// Every outcome, for tests and filters.
+    pub const ALL: [Self; 9] = [
+        Self::Ok,
+        Self::Partial,
+        Self::Error,
+        Self::Malformed,
+        Self::AuthRequired,
+        Self::Unavailable,
+        Self::Timeout,
+        Self::TooLarge,
+        Self::Unstable,
+    ];
+
+    /// The word used in documents and the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Partial => "partial",
+            Self::Error => "error",
+            Self::Malformed => "malformed",
+            Self::AuthRequired => "auth_required",
+            Self::Unavailable => "unavailable",
+            Self::Timeout => "timeout",
+            Self::TooLarge => "too_large",
+            Self::Unstable => "unstable",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How the list was obtained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// A child process, line by line.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// A saved answer.
+    File,
+}
+
+/// MCP's two ways to begin (specification 2026-07-28, basic/versioning).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Era {
+    /// Up to 2025-11-25: `initialize` first.
+    Legacy,
+    /// From 2026-07-28: stateless, every request carries `_meta`.
+    Modern,
+}
+
+/// Everything a list depends on beside time (PROTOCOL: a list may vary by revision, capabilities and authorization).
+/// Never holds a secret: header and environment values are left out before they come here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// How it was obtained.
+    pub transport: Transport,
+    /// The command line, the URL without user info and query, or the file.
+    pub target: String,
+    /// The era that was spoken; absent for a file.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub era: Option<Era>,
+    /// The protocol revision agreed on, an opaque string.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub protocol_version: Option<String>,
+    /// The capabilities we declared; lists depend on them.
+    pub client_capabilities: Value,
+    /// The name of the authorization context.
+    pub auth_context: String,
+    /// `serverInfo` as the server sent it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server_info: Option<Value>,
+    /// `capabilities` as the server sent them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capabilities: Option<Value>,
+    /// `instructions` as the server sent them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub instructions: Option<String>,
+    /// `ttlMs` of the first page (2026-07-28 and later).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ttl_ms: Option<u64>,
+    /// `cacheScope` of the first page (2026-07-28 and later).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cache_scope: Option<String>,
+}
+
+impl Provenance {
+    /// The provenance of a saved answer.
+    #[must_use]
+    pub fn file(name: &str) -> Self {
+        Self {
+            transport: Transport::File,
+            target: name.to_owned(),
+            era: None,
+            protocol_version: None,
+            client_capabilities: Value::Object(serde_json::Map::new()),
+            auth_context: "default".to_owned(),
+            server_info: None,
+            capabilities: None,
+            instructions: None,
+            ttl_ms: None,
+            cache_scope: None,
+        }
+    }
+
+    /// `serverInfo.version`, where the server says one.
+    #[must_use]
+    pub fn server_version(&self) -> Option<&str> {
+        self.server_info.as_ref()?.get("version")?.as_str()
+    }
+}
+
+/// What was seen of a listing beside its tools: enough to explain a failure to a person.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Evidence {
+    /// One sentence: what happened. Lower case, no final period; empty for `ok`.
+    pub message: String,
+    /// What to do next; may be empty.
+    pub help: String,
+    /// Lines on stdout that are no JSON-RPC (the specification forbids them): how many.
+    pub stray_lines: usize,
+    /// The first of them, cut to 200 characters each.
+    pub stray_samples: Vec<String>,
+    /// The end of stderr.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stderr_tail: String,
+    /// Exit code of the process, where it ended by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// HTTP status, where one was the cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
+    /// `Retry-After`, as sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<String>,
+    /// The JSON-RPC error, as sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rpc_error: Option<Value>,
+    /// Deviations from the protocol that did not hinder the listing, a sentence each.
+    pub warnings: Vec<String>,
+    /// Pages read.
+    pub pages: usize,
+    /// Bytes of all pages.
+    pub bytes: usize,
+    /// Wall time of the listing, in milliseconds, server start included.
+    pub elapsed_ms: u64,
+}
+
+/// One tool as received.
+#[derive(Debug, Clone)]
+pub struct RawTool {
+    /// Position in the list, from 0, across pages.
+    pub index: usize,
+    /// The exact text the server sent for this tool.
+    pub raw: Box<RawValue>,
+}
+
+/// How one listing ended, and what it brought.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was seen.
+    pub evidence: Evidence,
+    /// What the list depends on.
+    pub provenance: Provenance,
+    /// The tools; complete only where `outcome` is `ok`.
+    pub tools: Vec<RawTool>,
+}
+
+/// A complete, readable list of one server's tools.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// Whose tools.
+    pub server: ServerName,
+    /// What the list depends on.
+    pub provenance: Provenance,
+    /// The tools in the server's order.
+    pub tools: Vec<RawTool>,
+    /// Over the raw digests of the tools, in order.
+    pub digest: Digest,
+}
+
+impl Snapshot {
+    /// A snapshot of these tools.
+    #[must_use]
+    pub fn new(server: ServerName, provenance: Provenance, tools: Vec<RawTool>) -> Self {
+        let digests = tools.iter().map(|t| Value::String(raw_digest(t.raw.get()).to_string())).collect();
+        let digest = Digest::of(&Value::Array(digests));
+        Self { server, provenance, tools, digest }
+    }
+}
+
+/// The raw digest of one tool: its canonical JSON, every field included. Text that is no JSON value we can hold
+/// (nested too deep) is digested as it stands.
+#[must_use]
+pub fn raw_digest(raw: &str) -> Digest {
+    match json::parse(raw) {
+        Ok(value) if !json::has_inexact_numbers(raw) => Digest::of(&value),
+        // Numbers that a double rounds would make different texts look the same.
+        _ => Digest::of_bytes(raw.as_bytes()),
+    }
+}
+
+/// Why a saved answer is no tools list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// Not JSON, or too deep.
+    #[error(transparent)]
+    Json(#[from] ParseError),
+    /// A JSON-RPC error was saved instead of a result.
+    #[error("holds a JSON-RPC error instead of a tools list: {0}")]
+    RpcError(String),
+    /// JSON, but no tools list.
+    #[error(
+        "is not a tools list: {0}; expected {{\"tools\":[...]}}, a JSON-RPC response, or a bare array of tools"
+    )]
+    NotAList(String),
+    /// One page of several.
+    #[error("is only one page of a longer list (it has a `nextCursor`); save the whole list")]
+    OnePage,
+    /// Larger than [`MAX_FILE_BYTES`].
+    #[error("has {0} bytes, the limit is {MAX_FILE_BYTES}")]
+    TooLarge(usize),
+}
+
+/// The largest saved answer that is read; the same cap as for a live server's whole list.
+pub const MAX_FILE_BYTES: usize = 64 << 20;
+
+/// What a saved answer holds beside the tools.
+#[derive(Debug, Clone, Default)]
+pub struct SavedList {
+    /// The tools in order, byte for byte.
+    pub tools: Vec<RawTool>,
+    /// `server` where the file names one (our own exports and collections do).
+    pub server: Option<String>,
+    /// `serverInfo`, where present.
+    pub server_info: Option<Value>,
+    /// `protocolVersion`, where present.
+    pub protocol_version: Option<String>,
+}
+
+/// Reads a saved `tools/list` answer: `{"tools":[…]}`, a JSON-RPC response around it, or a bare array.
+///
+/// # Errors
+/// [`FileError`] says what the text is instead.
+pub fn read_saved(text: &str) -> Result<SavedList, FileError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Doc<'a> {
+        #[serde(borrow)]
+        tools: Option<&'a RawValue>,
+        #[serde(borrow)]
+        result: Option<&'a RawValue>,
+        error: Option<Value>,
+        next_cursor: Option<Value>,
+        server: Option<Value>,
+        server_info: Option<Value>,
+        protocol_version: Option<String>,
+    }
+    if text.len() > MAX_FILE_BYTES {
+        return Err(FileError::TooLarge(text.len()));
+    }
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let syntax = |e: serde_json::Error| FileError::Json(ParseError::Syntax(e.to_string()));
+    if text.starts_with('[') {
+        return Ok(SavedList { tools: split(text)?, ..SavedList::default() });
+    }
+    if !text.starts_with('{') {
+        serde_json::from_str::<&RawValue>(text).map_err(syntax)?;
+        return Err(FileError::NotAList("it is neither an object nor an array".to_owned()));
+    }
+    let doc: Doc<'_> = serde_json::from_str(text).map_err(syntax)?;
+    if let Some(error) = doc.error {
+        return Err(FileError::RpcError(error.to_string()));
+    }
+    if let (None, Some(result)) = (doc.tools, doc.result) {
+        return read_saved(result.get());
+    }
+    if doc.next_cursor.is_some_and(|c| !c.is_null()) {
+        return Err(FileError::OnePage);
+    }
+    let tools = doc.tools.ok_or_else(|| FileError::NotAList("it has no `tools`".to_owned()))?;
+    if !tools.get().starts_with('[') {
+        return Err(FileError::NotAList("`tools` is no array".to_owned()));
+    }
+    Ok(SavedList {
+        tools: split(tools.get())?,
+        server: doc.server.and_then(|s| s.as_str().map(str::to_owned)),
+        server_info: doc.server_info,
+        protocol_version: doc.protocol_version,
+    })
+}
+
+/// Cuts a JSON array into its elements without touching a byte of them.
+///
+/// # Errors
+/// [`FileError::Json`] where the text is no array.
+pub fn split(array: &str) -> Result<Vec<RawTool>, FileError> {
+    let raws: Vec<Box<RawValue>> =
+        serde_json::from_str(array).map_err(|e| FileError::Json(ParseError::Syntax(e.to_string())))?;
+    Ok(raws.into_iter().enumerate().map(|(index, raw)| RawTool { index, raw }).collect())
+}

@@ -1,0 +1,1 @@
+//! One binary; each `mod` line says what belongs in it.
