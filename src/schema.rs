@@ -10,6 +10,7 @@ mod declared;
 mod dialect;
 mod facts;
 pub mod limits;
+mod pattern;
 mod prove;
 mod sample;
 mod witness;

@@ -94,6 +94,8 @@ pub struct Change {
     pub declared: Effect,
     /// What callers send is no longer looked at.
     pub ignored: bool,
+    /// And they had to send it.
+    pub needed: bool,
     /// The property's name, where the objection of a validator has to name it.
     pub name: Option<String>,
     /// Before.
@@ -118,6 +120,7 @@ impl<'a> Pair<'a> {
             effect,
             declared: effect,
             ignored: false,
+            needed: false,
             name: None,
             baseline: self.baseline.get(keyword).cloned(),
             candidate: self.candidate.get(keyword).cloned(),

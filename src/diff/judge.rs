@@ -72,9 +72,14 @@ struct Answers {
 /// Asks under both assumptions, and no question whose answer follows from another.
 fn ask(surface: Surface, before: &Schema, after: &Schema) -> Answers {
     let declared = match surface {
-        Surface::Output => match before.opened() {
-            Ok(opened) => only_rejected(schema::contained(after, &opened, &[]), before),
-            Err(reason) => Answer::Unknown(reason),
+        // Results hold what the candidate declares, and what the baseline did: a field that is no longer declared
+        // may still come, and be anything.
+        Surface::Output => match (before.opened(), after.closed()) {
+            (Ok(opened), Ok(closed)) => match only_rejected(schema::contained(after, &opened, &[]), before) {
+                Answer::Contained(_) => schema::contained(&closed, before, &[after]),
+                answer => answer,
+            },
+            (Err(reason), _) | (_, Err(reason)) => Answer::Unknown(reason),
         },
         _ => match before.closed() {
             Ok(closed) => schema::contained(&closed, after, &[before]),
@@ -125,13 +130,12 @@ impl Context<'_> {
     fn findings(&self, answer: &Answer, changes: &[Change], assumption: Assumption) -> Vec<(Remark, Option<Witness>)> {
         let mut out: Vec<(Remark, Option<Witness>)> =
             changes.iter().map(|change| self.finding(answer, change, assumption)).collect();
-        let has = |out: &[(Remark, Option<Witness>)], level| out.iter().any(|(r, _)| r.level == level);
         match answer {
-            Answer::Refuted(found) if !has(&out, Level::Breaking) => {
+            Answer::Refuted(found) if out.iter().all(|(_, witness)| witness.is_none()) => {
                 let witness = found.first().map(|c| witness(c, None));
                 out.push((unexplained_change::remark(self.surface), witness));
             }
-            Answer::Unknown(reason) if !has(&out, Level::Undecided) => {
+            Answer::Unknown(reason) if out.iter().all(|(r, _)| r.level != Level::Undecided) => {
                 out.push((undecided_change::remark(self.surface, reason), None));
             }
             Answer::Refuted(_) | Answer::Unknown(_) | Answer::Contained(_) => {}
@@ -145,8 +149,12 @@ impl Context<'_> {
             Assumption::Strict => change.effect,
         };
         let claimed = effect::level(self.surface, effect);
-        let floor =
-            if change.ignored && self.surface == Surface::Input { Level::Risky } else { Level::Compatible };
+        let floor = match (change.ignored && self.surface == Surface::Input, change.needed, assumption) {
+            // Every call carried it, and none has its effect any more; no validator can show that.
+            (true, true, Assumption::Declared) => Level::Breaking,
+            (true, ..) => Level::Risky,
+            (false, ..) => Level::Compatible,
+        };
         let (level, witness, doubt) = match (claimed, answer) {
             (Level::Compatible | Level::Risky, _) => (claimed, None, None),
             (Level::Breaking | Level::Undecided, Answer::Contained(_)) => (Level::Compatible, None, None),

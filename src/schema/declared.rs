@@ -136,7 +136,10 @@ impl<'a> Copier<'a> {
     fn seal(&self, members: &'a Map<String, Value>, out: &mut Map<String, Value>) {
         let mut names = Names::default();
         names.collect(self.root, members);
-        if names.map || (names.properties.is_empty() && names.patterns.is_empty()) {
+        // A free-form object takes what it takes. A tool without parameters takes none.
+        let free_form = names.properties.is_empty() && names.patterns.is_empty();
+        let root = self.root.as_object().is_some_and(|root| std::ptr::eq(root, members));
+        if names.map || (free_form && !root) {
             return;
         }
         for (key, all) in [("properties", names.properties), ("patternProperties", names.patterns)] {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use super::dialect::resolve;
+use super::{dialect::resolve, pattern};
 use crate::json;
 
 /// A schema and the document its references are read in.
@@ -292,9 +292,8 @@ pub fn declared<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
 
 /// Whether a pattern takes a name, as JSON Schema searches; nothing where the pattern is beyond the engine.
 pub fn matches(pattern: &str, text: &str) -> Option<bool> {
-    // ECMA-262 classes are ASCII. Built anew each time: patternProperties are rare and small.
-    let pattern = pattern.replace("\\d", "[0-9]").replace("\\w", "[A-Za-z0-9_]");
-    Some(regex::RegexBuilder::new(&pattern).size_limit(1 << 20).build().ok()?.is_match(text))
+    // Built anew each time: patternProperties are rare and small.
+    Some(regex::RegexBuilder::new(&pattern::translate(pattern)).size_limit(1 << 20).build().ok()?.is_match(text))
 }
 
 /// The schemas that a property of this name meets; nothing where a pattern cannot be read.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{
     facts::{self, Flat, Node, Part, types},
     limits,
+    pattern::{self, Inclusion},
 };
 use crate::json;
 
@@ -133,7 +134,13 @@ impl Prover {
                 zero || at_least(facts::count(parts, keyword)) || at_least(Some(names.len() as u64))
             }
             "uniqueItems" => value == &Value::Bool(false) || facts::count(parts, "maxItems").is_some_and(|n| n <= 1),
-            "pattern" => value.as_str().is_some_and(|p| matches!(p, "" | ".*" | "^.*" | "^")),
+            "pattern" => value.as_str().is_some_and(|want| {
+                matches!(want, "" | ".*" | "^.*" | "^")
+                    || parts
+                        .iter()
+                        .filter_map(|p| p.get("pattern").and_then(Value::as_str))
+                        .any(|have| matches!(pattern::included(have, want), Some(Inclusion::Proved)))
+            }),
             "required" => value.as_array().is_some_and(|names| {
                 names.iter().filter_map(Value::as_str).all(|name| facts::requires(parts, name))
             }),

@@ -8,6 +8,7 @@ use serde_json::{Map, Number, Value, json};
 use super::{
     facts::{self, Flat, Node, Part, types},
     limits,
+    pattern::{self, Inclusion},
 };
 use crate::json;
 
@@ -34,9 +35,11 @@ struct Sampler {
 
 impl Sampler {
     fn sample<'a>(&mut self, inner: &[Node<'a>], hints: &[Node<'a>], depth: usize, most: usize) -> Vec<Candidate> {
-        if depth > limits::VALUE_DEPTH || self.left == 0 {
+        if depth > limits::VALUE_DEPTH {
             return Vec::new();
         }
+        // Out of budget, one value for each place still lets the larger ones be finished.
+        let most = if self.left == 0 { 1 } else { most };
         let Flat::Parts(parts) = facts::flatten(inner) else { return Vec::new() };
         if let Some(cases) = cases(inner, &parts) {
             let most_each = (most / cases.len().max(1)).max(3);
@@ -59,11 +62,20 @@ impl Sampler {
             if mask & types::BOOLEAN != 0 {
                 values.extend([true, false].map(|b| plain(Value::Bool(b))));
             }
+            // Where neither side speaks of members or items, there is nothing to look for in them.
             if mask & types::OBJECT != 0 {
-                values.extend(self.objects(&parts, &hints, depth, most));
+                if speaks(&parts, types::OBJECT) || speaks(&hints, types::OBJECT) {
+                    values.extend(self.objects(&parts, &hints, depth, most));
+                } else {
+                    values.extend([json!({}), json!({"a": 1})].map(plain));
+                }
             }
             if mask & types::ARRAY != 0 {
-                values.extend(self.arrays(&parts, &hints, depth, most));
+                if speaks(&parts, types::ARRAY) || speaks(&hints, types::ARRAY) {
+                    values.extend(self.arrays(&parts, &hints, depth, most));
+                } else {
+                    values.extend([json!([]), json!(["a"]), json!([1, "a", null])].map(plain));
+                }
             }
             if mask & types::NULL != 0 {
                 values.push(plain(Value::Null));
@@ -122,6 +134,10 @@ impl Sampler {
             }
         }
         let mut out = vec![plain(Value::Object(base.clone()))];
+        // What seems to leave the other side comes first, whatever else there is no room for.
+        for (name, values) in &choices {
+            out.extend(values.iter().filter(|c| c.telling).take(8).map(|c| with(&base, name, c)));
+        }
         // One change at a time, every property once before any property twice.
         for round in 0..most_each {
             let before = out.len();
@@ -156,6 +172,14 @@ impl Sampler {
             let met = facts::undeclared(parts);
             let wanted = facts::undeclared(hints);
             let key = ["extra", "other", "undeclared_property"].into_iter().find(|k| !full.contains_key(*k));
+            // Names that the other side does not take.
+            let unlike = hints.iter().filter_map(|p| p.sub("propertyNames")).flat_map(|names| {
+                let names = spread(&[names]);
+                strings(&[], &names).into_iter().filter(move |s| !fits(&names, &Value::String(s.clone()))).take(4)
+            });
+            for key in unlike.filter(|k| !full.contains_key(k)).collect::<Vec<_>>() {
+                out.extend(self.sample(&met, &wanted, depth + 1, 1).iter().map(|c| with(&base, &key, c)));
+            }
             for candidate in self.sample(&met, &wanted, depth + 1, 4) {
                 out.extend(key.map(|key| with(&base, key, &candidate)));
                 // Enough of them to cross a bound on their number.
@@ -261,6 +285,11 @@ fn apart(like: &Candidate, nth: usize) -> Option<Value> {
         Value::Number(_) => Some(json!(nth)),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// Whether any keyword says something of this type in particular.
+fn speaks(parts: &[Part<'_>], of: u8) -> bool {
+    parts.iter().any(|p| p.keywords.keys().any(|k| facts::applies_to(k).is_some_and(|types| types & of != 0)))
 }
 
 fn plain(value: Value) -> Candidate {
@@ -402,6 +431,11 @@ fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
     lengths.dedup();
     let mut out: Vec<String> = Vec::new();
     for pattern in texts(parts, "pattern") {
+        for other in texts(hints, "pattern").filter(|other| *other != pattern).take(4) {
+            if let Some(Inclusion::Refuted(text)) = pattern::included(pattern, other) {
+                out.push(text);
+            }
+        }
         out.extend(pattern_samples(pattern, None));
         for n in lengths.iter().take(8) {
             out.extend(pattern_samples(pattern, Some(*n)).into_iter().take(3));
@@ -503,8 +537,7 @@ fn numbers(parts: &[Part<'_>], hints: &[Part<'_>], mask: u8) -> Vec<Number> {
 /// Strings that a pattern takes (it searches, so a sample of the pattern itself will do), about `length` long where one
 /// is asked for. Empty where the pattern is beyond the parser (look-around, back-references).
 fn pattern_samples(pattern: &str, length: Option<u64>) -> Vec<String> {
-    let ascii = pattern.replace("\\d", "[0-9]").replace("\\w", "[A-Za-z0-9_]").replace("\\/", "/");
-    let Ok(hir) = regex_syntax::Parser::new().parse(&ascii) else { return Vec::new() };
+    let Ok(hir) = regex_syntax::Parser::new().parse(&pattern::translate(pattern)) else { return Vec::new() };
     let repeats: &[u64] = match length {
         // The number of repetitions that makes the wanted length is not known beforehand.
         Some(n) => &[n, n.saturating_sub(1), n / 2, n.saturating_sub(2)],

@@ -4,6 +4,7 @@ use super::{Check, Rule, SCHEMA};
 use crate::diff::{
     change::{Change, Pair, Step},
     effect::Effect,
+    finding::Surface,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -11,7 +12,8 @@ pub(super) const RULE: Rule = Rule {
     surfaces: SCHEMA,
     what: "A property is no longer declared.",
     why: "Input: a closed schema rejects calls that send it; an open one accepts them and ignores it, so they lose their \
-          effect without an error. Output: it may be missing, or hold anything.",
+          effect without an error. Where it was required, every call carried it, and every call means something else now: \
+          that is a break, and no witness shows it; so is a new name. Output: it may be missing, or hold anything.",
     instead: "Keep the property and announce its end; a renamed parameter is a removed one and an added one.",
     cases: include_str!("property_removed.yaml"),
     check: Check::Schema(check),
@@ -25,6 +27,12 @@ fn check(pair: &Pair<'_>, out: &mut Vec<Change>) {
             continue;
         }
         let closed = Pair::is_closed(pair.candidate);
+        // An object that says nothing of its properties, or says it elsewhere, may well look at this one.
+        let elsewhere = ["anyOf", "oneOf", "allOf", "$ref", "if", "patternProperties"];
+        let ignored = !closed
+            && (Pair::declares(pair.candidate) || pair.place.0.is_empty())
+            && !elsewhere.iter().any(|k| pair.candidate.contains_key(*k))
+            && !pair.candidate.get("additionalProperties").is_some_and(serde_json::Value::is_object);
         let was_required = Pair::requires(pair.baseline, name);
         let effect = match (closed, was_required) {
             (true, false) => Effect::Narrowed,
@@ -32,13 +40,18 @@ fn check(pair: &Pair<'_>, out: &mut Vec<Change>) {
             (false, _) => Effect::Widened,
         };
         let subject = pair.subject_of(name);
-        let message = if closed { format!("{subject} was removed") } else { format!("{subject} was removed and is ignored") };
+        let message = match (closed, ignored, pair.surface == Surface::Output) {
+            (true, ..) | (_, _, true) => format!("{subject} was removed"),
+            (_, true, _) => format!("{subject} was removed and is ignored"),
+            (_, false, _) => format!("{subject} is no longer described"),
+        };
         let like = renamed_to(name, schema, before, after);
         out.push(Change {
             at: pair.at.join("properties").join(name),
             place: pair.place.join(Step::Name(name.clone())),
             name: Some(name.clone()),
-            ignored: !closed,
+            ignored,
+            needed: was_required || like.is_some(),
             baseline: Some(schema.clone()),
             candidate: None,
             message: like.map_or(message.clone(), |new| format!("{message}; `{new}` looks like its new name")),
@@ -60,10 +73,11 @@ fn renamed_to<'a>(
     let shape = normal_schema(schema);
     let same_shape = |s: &serde_json::Value| json::equal(&normal_schema(s), &shape);
     let found = new.iter().find(|(n, _)| plain(n) == plain(name)).or_else(|| {
-        // A shape alone proves little where many share it.
+        // A shape alone proves little where several share it.
+        let gone = before.iter().filter(|(n, s)| after.is_some_and(|a| !a.contains_key(*n)) && same_shape(s)).count();
         let mut alike = new.iter().filter(|(_, s)| same_shape(s));
-        match (alike.next(), alike.next()) {
-            (Some(one), None) => Some(one),
+        match (alike.next(), alike.next(), gone) {
+            (Some(one), None, 1) => Some(one),
             _ => None,
         }
     });
