@@ -1,5 +1,6 @@
 //! The use cases: one function each, called by the three faces. The only place where core meets shell.
 
+pub mod check;
 pub mod error;
 pub mod view;
 

@@ -1,0 +1,35 @@
+//! `approve`: makes a draft an immutable version.
+
+use super::{
+    Answer,
+    context::{Access, Context},
+    draft,
+};
+use crate::{app::AppError, name::CatalogName};
+
+/// Approve a draft: it becomes an immutable catalog version.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The catalog.
+    catalog: CatalogName,
+    /// The draft, for example d-31.
+    #[arg(value_parser = draft::number)]
+    draft: i64,
+    /// Why; stands in the version.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Approve although the catalog's policy blocks what changed. Absolute findings cannot be accepted.
+    #[arg(long)]
+    accept_breaking: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let actor = context.actor()?;
+    let version = context.with_app(Access::Read, async |app| {
+        app.approve(&args.catalog, args.draft, args.accept_breaking, &args.reason, &actor).await
+    })?;
+    Ok(Answer::from(format!(
+        "d-{} is approved as {}@{}\nmove it with `toolpact promote ENVIRONMENT {2} --catalog {1} --reason …`\n",
+        args.draft, version.catalog, version.version
+    )))
+}

@@ -1,0 +1,243 @@
+//! Text for people: a report that is understood in ten seconds, and errors with their next step.
+//!
+//! Worst first; what is compatible takes one line each; the last line of a gate names the rule that failed it.
+
+use std::{
+    env,
+    fmt::Write,
+    io::{self, IsTerminal},
+};
+
+use super::safe;
+use crate::{
+    app::{
+        AppError,
+        check::{Blocked, Gate},
+    },
+    catalog::Policy,
+    diff::{Bump, Finding, Level, Report, Surface, ToolReport, Witness},
+    snapshot::Evidence,
+};
+
+/// Whether words may be coloured. The only choice a rendering has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) struct Style {
+    colour: bool,
+}
+
+impl Style {
+    /// Without colour.
+    #[cfg(test)]
+    pub(in crate::cli) const PLAIN: Self = Self { colour: false };
+
+    /// As standard output can show it.
+    pub(in crate::cli) fn of_stdout() -> Self {
+        Self { colour: io::stdout().is_terminal() && colour_wanted() }
+    }
+
+    fn level(self, level: Level) -> String {
+        let code = match level {
+            Level::Breaking => "1;31",
+            Level::Undecided => "1;35",
+            Level::Risky => "1;33",
+            Level::Compatible => "32",
+        };
+        self.painted(level.as_str(), code)
+    }
+
+    fn painted(self, text: &str, code: &str) -> String {
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// Whether the user's environment allows colour at all (no-color.org).
+pub(in crate::cli) fn colour_wanted() -> bool {
+    let set = |name: &str| env::var_os(name).is_some_and(|v| !v.is_empty());
+    !set("NO_COLOR") && env::var_os("TERM").is_none_or(|t| t != "dumb")
+}
+
+/// A diff.
+pub(in crate::cli) fn report(report: &Report, style: Style) -> String {
+    let mut out = String::new();
+    for (tool, finding) in report.findings() {
+        match finding.level {
+            Level::Compatible => one_line(&mut out, tool, finding, style),
+            Level::Risky | Level::Undecided | Level::Breaking => in_full(&mut out, tool, finding, style),
+        }
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    summary(&mut out, report, style);
+    out
+}
+
+/// A gate: the report, and as its last line the decision.
+pub(in crate::cli) fn gate(gate: &Gate, policy: &Policy, style: Style) -> String {
+    let mut out = report(&gate.report, style);
+    match &gate.blocked {
+        None => {
+            let levels = policy.fail_on.iter().map(|l| l.as_str()).collect::<Vec<_>>().join(", ");
+            let levels = if levels.is_empty() { "absolute findings only".to_owned() } else { levels };
+            _ = writeln!(out, "gate: {} (blocks: {levels})", style.painted("passed", "1;32"));
+        }
+        Some(Blocked { rule, level, server, tool }) => {
+            let tool = name(server, tool);
+            _ = writeln!(out, "gate: {} by {rule} ({level}): {tool}", style.painted("blocked", "1;31"));
+        }
+    }
+    out
+}
+
+/// An error as it stands on stderr.
+pub(in crate::cli) fn error(error: &AppError) -> String {
+    let mut out = format!("error: {}\n", safe::paragraph(&error.message));
+    if let Some(listing) = &error.listing {
+        evidence(&mut out, &listing.1);
+    }
+    if !error.help.is_empty() {
+        _ = writeln!(out, "help: {}", safe::paragraph(&error.help));
+    }
+    out
+}
+
+/// What was seen of a listing that failed, or of one that deviates.
+pub(in crate::cli) fn evidence(out: &mut String, evidence: &Evidence) {
+    let mut row = |what: &str, text: &str| _ = writeln!(out, "  {what:<9}{}", safe::line(text, 400));
+    if let Some(code) = evidence.exit_code {
+        row("exit", &code.to_string());
+    }
+    if let Some(status) = evidence.http_status {
+        row("status", &status.to_string());
+    }
+    if let Some(after) = &evidence.retry_after {
+        row("retry", after);
+    }
+    if let Some(error) = &evidence.rpc_error {
+        row("answer", &error.to_string());
+    }
+    for warning in &evidence.warnings {
+        row("warning", warning);
+    }
+    if evidence.stray_lines > 0 {
+        row("stray", &format!("{} lines on stdout are no JSON-RPC", evidence.stray_lines));
+    }
+    for line in &evidence.stray_samples {
+        row("stdout", line);
+    }
+    let tail: Vec<&str> = evidence.stderr_tail.lines().filter(|l| !l.trim().is_empty()).collect();
+    for line in tail.iter().skip(tail.len().saturating_sub(STDERR_LINES)) {
+        row("stderr", line);
+    }
+}
+
+/// How much of a dead server's stderr is shown: a stack trace's end.
+const STDERR_LINES: usize = 8;
+
+fn name(server: &str, tool: &str) -> String {
+    match server {
+        "" => format!("tool `{}`", safe::word(tool)),
+        server => format!("tool `{}` on server `{}`", safe::word(tool), safe::word(server)),
+    }
+}
+
+fn one_line(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style) {
+    let message = safe::line(&finding.message, 300);
+    let level = style.level(finding.level);
+    _ = writeln!(out, "{level}: {}: {message} ({})", name(&tool.server, &tool.tool), finding.rule);
+}
+
+fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style) {
+    let message = safe::line(&finding.message, 500);
+    let level = style.level(finding.level);
+    _ = writeln!(out, "{level}: {}: {message}", name(&tool.server, &tool.tool));
+    let at = match finding.pointer.as_str() {
+        "" => String::new(),
+        pointer => format!("  at {}", safe::word(pointer)),
+    };
+    row(out, "rule", &format!("{} ({}){at}", finding.rule, finding.surface));
+    change(out, finding);
+    if let Some(found) = &finding.witness {
+        witness(out, finding.surface, found);
+    }
+    if finding.level == Level::Breaking && tool.required_bump == Bump::Major {
+        row(out, "needs", "a major contractVersion");
+    }
+    let explain = format!("`toolpact explain {}`", finding.rule);
+    match finding.help.as_str() {
+        "" => _ = writeln!(out, "  help: {explain}"),
+        help => _ = writeln!(out, "  help: {}; {explain}", safe::line(help, 500)),
+    }
+}
+
+fn row(out: &mut String, what: &str, text: &str) {
+    _ = writeln!(out, "  {what:<9}{text}");
+}
+
+/// `was` and `now`, on one line where they are short.
+fn change(out: &mut String, finding: &Finding) {
+    let was = finding.baseline.as_ref().map(safe::value);
+    let now = finding.candidate.as_ref().map(safe::value);
+    match (was, now) {
+        (Some(was), Some(now)) if was.chars().count() + now.chars().count() <= 80 => {
+            row(out, "was", &format!("{was}      now {now}"));
+        }
+        (was, now) => {
+            for (what, value) in [("was", was), ("now", now)] {
+                if let Some(value) = value {
+                    row(out, what, &value);
+                }
+            }
+        }
+    }
+}
+
+fn witness(out: &mut String, surface: Surface, witness: &Witness) {
+    let meaning = match surface {
+        Surface::Output => "may be returned now, not admitted by the baseline",
+        Surface::Listing | Surface::Input | Surface::Annotations | Surface::Presentation => {
+            "accepted by the baseline, rejected by the candidate"
+        }
+    };
+    row(out, "witness", &format!("{}   {meaning}", safe::value(&witness.value)));
+    if !witness.reason.is_empty() {
+        row(out, "because", &safe::line(&witness.reason, 300));
+    }
+}
+
+fn summary(out: &mut String, report: &Report, style: Style) {
+    let counts: Vec<String> = [Level::Breaking, Level::Undecided, Level::Risky, Level::Compatible]
+        .into_iter()
+        .map(|level| (report.count(level), level))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, level)| format!("{count} {level}"))
+        .collect();
+    let found = if counts.is_empty() { "nothing changed".to_owned() } else { counts.join(", ") };
+    let changed = report.tools.len();
+    let tools = changed + report.unchanged;
+    _ = writeln!(
+        out,
+        "{}: {found}; {changed} of {tools} tools differ between {} and {}",
+        style.level(report.verdict),
+        safe::word(&report.baseline),
+        safe::word(&report.candidate),
+    );
+    let bump = match report.required_bump {
+        Bump::None => "no contractVersion has to move".to_owned(),
+        bump => format!("contractVersions move by {bump} at most"),
+    };
+    let verdicts = &report.verdicts;
+    let other = if verdicts.declared == verdicts.strict {
+        String::new()
+    } else {
+        format!("; declared says {}, strict says {}", verdicts.declared, verdicts.strict)
+    };
+    _ = writeln!(
+        out,
+        "  {bump}; callers are taken to send what is {}{other}",
+        match report.assumption {
+            crate::diff::Assumption::Declared => "declared",
+            crate::diff::Assumption::Strict => "allowed (strict)",
+        }
+    );
+}
