@@ -58,13 +58,13 @@ pub mod exit {
 #[command(name = "toolpact", version, max_term_width = 110, after_help = AFTER_HELP)]
 struct Cli {
     /// The database; made with its folder on first write. Default: toolpact/toolpact.db in the user's data folder.
-    #[arg(long, global = true, env = "TOOLPACT_DATABASE", value_name = "FILE")]
+    #[arg(long, global = true, env = "TOOLPACT_DATABASE", value_name = "FILE", display_order = 100)]
     database: Option<std::path::PathBuf>,
     /// Who acts; stands in the audit log. Default: the user's name.
-    #[arg(long, global = true, env = "TOOLPACT_ACTOR", value_name = "NAME")]
+    #[arg(long, global = true, env = "TOOLPACT_ACTOR", value_name = "NAME", display_order = 101)]
     actor: Option<String>,
     /// Log more on stderr; twice for still more.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 102)]
     verbose: u8,
     #[command(subcommand)]
     command: Command,

@@ -20,6 +20,9 @@ use crate::{
 
 /// Pass or block a server's tools against what callers rely on. Exit 0 passes, 1 blocked, 2 invalid, 3 could not run.
 #[derive(clap::Args)]
+#[command(override_usage = "toolpact gate --baseline FILE-or-REF [OPTIONS] -- COMMAND [ARGS]…\n       \
+                            toolpact gate --baseline FILE-or-REF [OPTIONS] --url URL [--header KEY=VALUE]…\n       \
+                            toolpact gate --baseline FILE-or-REF [OPTIONS] --file FILE")]
 pub(super) struct Args {
     /// What callers rely on: a file, an environment, `catalog@VERSION`, `server@latest` or `server@sha256:…`.
     #[arg(long, value_name = "FILE-or-REF")]

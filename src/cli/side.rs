@@ -40,23 +40,26 @@ pub(super) const FORMS: &str = "a file (with `/` or `.json` in its name), `-` fo
 pub(super) fn read(text: &str, context: &Context) -> Result<Side, AppError> {
     match named(text) {
         Named::File(path) => file(path),
-        Named::Reference(reference) => {
-            context.with_app(Access::Read, async |app| app.side(reference).await).map_err(|mut error| {
-                error.message = match error.code {
-                    "no-database" => format!("`{reference}` is no file, and {}", error.message),
-                    _ => error.message,
-                };
-                let forms = format!("a side is {FORMS}");
-                error.help = match error.kind {
-                    Kind::Invalid | Kind::NotFound if error.help.is_empty() => forms,
-                    Kind::Invalid | Kind::NotFound => format!("{}; {forms}", error.help),
-                    _ if error.code == "no-database" => forms,
-                    _ => error.help,
-                };
-                error
-            })
-        }
+        Named::Reference(reference) => context
+            .with_app(Access::Read, async |app| app.side(reference).await)
+            .map_err(|error| explained(reference, error, context)),
     }
+}
+
+/// Adds what a side may be to the failure of a reference.
+fn explained(reference: &str, mut error: AppError, context: &Context) -> AppError {
+    let forms = format!("a side is {FORMS}");
+    if error.code == "no-database" {
+        error.message = format!("`{reference}` is no file, and {}", error.message);
+        error.help = forms;
+        // Nobody said that there is a database: this is a mistyped file, not a database that is gone.
+        if context.database.is_none() {
+            error.kind = Kind::NotFound;
+        }
+    } else if matches!(error.kind, Kind::Invalid | Kind::NotFound) {
+        error.help = if error.help.is_empty() { forms } else { format!("{}; {forms}", error.help) };
+    }
+    error
 }
 
 /// Reads a saved answer.

@@ -15,7 +15,7 @@ use crate::{
         check::{Blocked, Gate},
     },
     catalog::Policy,
-    diff::{Bump, Finding, Level, Report, Surface, ToolReport, Witness},
+    diff::{Assumption, Bump, Finding, Level, Report, Surface, ToolReport, Witness, finding::Verdicts},
     snapshot::Evidence,
 };
 
@@ -26,10 +26,6 @@ pub(in crate::cli) struct Style {
 }
 
 impl Style {
-    /// Without colour.
-    #[cfg(test)]
-    pub(in crate::cli) const PLAIN: Self = Self { colour: false };
-
     /// As standard output can show it.
     pub(in crate::cli) fn of_stdout() -> Self {
         Self { colour: io::stdout().is_terminal() && colour_wanted() }
@@ -222,22 +218,137 @@ fn summary(out: &mut String, report: &Report, style: Style) {
         safe::word(&report.baseline),
         safe::word(&report.candidate),
     );
-    let bump = match report.required_bump {
-        Bump::None => "no contractVersion has to move".to_owned(),
-        bump => format!("contractVersions move by {bump} at most"),
+    let (assumption, meaning) = match report.assumption {
+        Assumption::Declared => ("declared", "callers send only what the baseline declares"),
+        Assumption::Strict => ("strict", "callers send anything the baseline allows"),
     };
-    let verdicts = &report.verdicts;
-    let other = if verdicts.declared == verdicts.strict {
-        String::new()
-    } else {
-        format!("; declared says {}, strict says {}", verdicts.declared, verdicts.strict)
+    let Verdicts { declared, strict } = report.verdicts;
+    let other = match report.assumption {
+        _ if declared == strict => String::new(),
+        Assumption::Declared => format!("; under strict it is {strict}"),
+        Assumption::Strict => format!("; under declared it is {declared}"),
     };
     _ = writeln!(
         out,
-        "  {bump}; callers are taken to send what is {}{other}",
-        match report.assumption {
-            crate::diff::Assumption::Declared => "declared",
-            crate::diff::Assumption::Strict => "allowed (strict)",
-        }
+        "  required bump: {}; assumption: {assumption} ({meaning}){other}",
+        report.required_bump
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        app::Kind,
+        diff::Status,
+        json::{Digest, Pointer},
+    };
+
+    fn finding(rule: &str, level: Level, message: &str) -> Finding {
+        Finding {
+            rule: rule.to_owned(),
+            level,
+            surface: Surface::Input,
+            pointer: Pointer::root().join("properties").join("state").join("enum"),
+            message: message.to_owned(),
+            baseline: Some(json!(["open", "closed", "all"])),
+            candidate: Some(json!(["open", "closed"])),
+            witness: None,
+            help: String::new(),
+            fingerprint: Digest::of(&json!(rule)),
+            absolute: false,
+        }
+    }
+
+    fn sample() -> Report {
+        let mut broken = finding("enum-value-removed", Level::Breaking, "no longer accepts \"all\"");
+        broken.witness = Some(Witness {
+            value: json!({"state": "all"}),
+            at: Pointer::root().join("state"),
+            reason: "\"all\" is not one of \"open\" or \"closed\"".to_owned(),
+        });
+        broken.help = "keep \"all\"".to_owned();
+        let mut said = finding("description-changed", Level::Compatible, "says it differently \u{1b}[31m");
+        said.surface = Surface::Presentation;
+        let tool = |name: &str, verdict, required_bump, findings| ToolReport {
+            server: "github".to_owned(),
+            tool: name.to_owned(),
+            status: Status::Changed,
+            verdict,
+            required_bump,
+            findings,
+            patch: None,
+        };
+        Report {
+            verdict: Level::Breaking,
+            assumption: Assumption::Declared,
+            verdicts: Verdicts { declared: Level::Breaking, strict: Level::Breaking },
+            required_bump: Bump::Major,
+            baseline: "production".to_owned(),
+            candidate: "node server.js".to_owned(),
+            rule_set: "tp1".to_owned(),
+            tools: vec![
+                tool("get_me", Level::Compatible, Bump::Patch, vec![said]),
+                tool("search_issues", Level::Breaking, Bump::Major, vec![broken]),
+            ],
+            unchanged: 10,
+        }
+    }
+
+    #[test]
+    fn a_blocked_gate_says_what_broke_the_proof_and_what_to_do() {
+        let policy = Policy::default();
+        let report = sample();
+        let blocked = policy.blocks(&report).map(|(t, f)| Blocked {
+            rule: f.rule.clone(),
+            level: f.level,
+            server: t.server.clone(),
+            tool: t.tool.clone(),
+        });
+        let gated = Gate { report, blocked };
+        insta::assert_snapshot!(gate(&gated, &policy, Style { colour: false }), @r#"
+        breaking: tool `search_issues` on server `github`: no longer accepts "all"
+          rule     enum-value-removed (input)  at /properties/state/enum
+          was      ["open","closed","all"]      now ["open","closed"]
+          witness  {"state":"all"}   accepted by the baseline, rejected by the candidate
+          because  "all" is not one of "open" or "closed"
+          needs    a major contractVersion
+          help: keep "all"; `toolpact explain enum-value-removed`
+        compatible: tool `get_me` on server `github`: says it differently \u{1b}[31m (description-changed)
+
+        breaking: 1 breaking, 1 compatible; 2 of 12 tools differ between production and node server.js
+          required bump: major; assumption: declared (callers send only what the baseline declares)
+        gate: blocked by enum-value-removed (breaking): tool `search_issues` on server `github`
+        "#);
+    }
+
+    #[test]
+    fn colour_is_only_on_words_of_ours() {
+        let text = report(&sample(), Style { colour: true });
+        assert!(text.starts_with("\u{1b}[1;31mbreaking\u{1b}[0m: tool"));
+        assert!(text.contains("differently \\u{1b}[31m"), "{text}");
+    }
+
+    #[test]
+    fn a_failed_listing_shows_its_evidence() {
+        let mut failed = AppError::new(Kind::Unavailable, "listing-failed", "server `x` could not be listed")
+            .help("start it by hand");
+        failed.listing = Some(Box::new((
+            crate::snapshot::Outcome::Unavailable,
+            Evidence {
+                stderr_tail: "a\n\nTypeError: b\n".to_owned(),
+                exit_code: Some(1),
+                ..Evidence::default()
+            },
+        )));
+        insta::assert_snapshot!(error(&failed), @r"
+        error: server `x` could not be listed
+          exit     1
+          stderr   a
+          stderr   TypeError: b
+        help: start it by hand
+        ");
+    }
 }
