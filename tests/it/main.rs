@@ -2,3 +2,7 @@
 
 // Which module may name which.
 mod architecture;
+// The command line as its users meet it: exit codes, output, bad input, the story.
+mod cli;
+// Not tests: runs the built binary as a user does.
+mod command;
