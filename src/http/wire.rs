@@ -1,0 +1,442 @@
+//! The API's JSON, built from the core's types so that these can change without changing what callers read. Times are
+//! RFC 3339 in UTC; what does not apply is absent.
+//!
+//! Reports, digests, provenance and evidence stand here as the core writes them: their form is a promise already.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    app::view,
+    catalog::{
+        self, CatalogVersion, Compatibility, ContractVersion, DraftStatus, MoveKind, Policy, ReleaseStatus,
+        ServerPin,
+    },
+    contract::Digests,
+    diff::{Report, Verdict},
+    json::Digest,
+    name::{CatalogName, EnvironmentName, ServerName},
+    snapshot::{Evidence, Outcome, Provenance},
+};
+
+/// A list. An object, so that paging can be added without breaking anybody.
+#[derive(Serialize)]
+pub struct Items<T> {
+    /// What was asked for.
+    pub items: Vec<T>,
+}
+
+impl<T> Items<T> {
+    /// Translates each.
+    pub fn of<F>(items: Vec<F>) -> Self
+    where
+        T: From<F>,
+    {
+        Self { items: items.into_iter().map(T::from).collect() }
+    }
+}
+
+/// A server at a glance.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerSummary {
+    name: ServerName,
+    last: Listing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_ok: Option<Listing>,
+}
+
+impl From<view::ServerSummary> for ServerSummary {
+    fn from(s: view::ServerSummary) -> Self {
+        Self { name: s.name, last: s.last.into(), last_ok: s.last_ok.map(Listing::from) }
+    }
+}
+
+/// A server with its listings and the tools of the newest good one.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Server {
+    name: ServerName,
+    listings: Vec<Listing>,
+    tools: Vec<Tool>,
+}
+
+impl From<view::ServerPage> for Server {
+    fn from(s: view::ServerPage) -> Self {
+        Self {
+            name: s.name,
+            listings: s.listings.into_iter().map(Listing::from).collect(),
+            tools: s.tools.into_iter().map(Tool::from).collect(),
+        }
+    }
+}
+
+/// One listing and how it ended.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listing {
+    id: i64,
+    at: DateTime<Utc>,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<usize>,
+    provenance: Provenance,
+    evidence: Evidence,
+}
+
+impl From<view::ListingRow> for Listing {
+    fn from(l: view::ListingRow) -> Self {
+        Self {
+            id: l.id,
+            at: l.at,
+            outcome: l.outcome,
+            digest: l.digest,
+            tools: l.tools,
+            provenance: l.provenance,
+            evidence: l.evidence,
+        }
+    }
+}
+
+/// A tool as received, with its digests.
+#[derive(Serialize)]
+pub struct Tool {
+    name: String,
+    digests: Digests,
+    tool: Value,
+}
+
+impl From<view::ToolRow> for Tool {
+    fn from(t: view::ToolRow) -> Self {
+        Self { name: t.name, digests: t.digests, tool: t.tool }
+    }
+}
+
+/// A catalog at a glance.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogSummary {
+    name: CatalogName,
+    servers: Vec<ServerName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest: Option<CatalogVersion>,
+    pending: Vec<PendingDraft>,
+}
+
+/// A draft that waits.
+#[derive(Serialize)]
+pub struct PendingDraft {
+    id: i64,
+    verdict: Verdict,
+}
+
+impl From<view::CatalogSummary> for CatalogSummary {
+    fn from(c: view::CatalogSummary) -> Self {
+        Self {
+            name: c.catalog.name,
+            servers: c.catalog.servers.into_iter().map(|(name, _)| name).collect(),
+            latest: c.latest,
+            pending: c.pending.into_iter().map(|(id, verdict)| PendingDraft { id, verdict }).collect(),
+        }
+    }
+}
+
+/// A catalog with everything that leads further.
+#[derive(Serialize)]
+pub struct Catalog {
+    name: CatalogName,
+    policy: Policy,
+    servers: Vec<ServerName>,
+    versions: Vec<VersionSummary>,
+    drafts: Vec<DraftSummary>,
+    live: Vec<Pointer>,
+}
+
+impl From<view::CatalogPage> for Catalog {
+    fn from(c: view::CatalogPage) -> Self {
+        Self {
+            name: c.catalog.name,
+            policy: c.catalog.policy,
+            servers: c.catalog.servers.into_iter().map(|(name, _)| name).collect(),
+            versions: c.versions.into_iter().map(VersionSummary::from).collect(),
+            drafts: c.drafts.into_iter().map(DraftSummary::from).collect(),
+            live: c.pointers.into_iter().map(Pointer::from).collect(),
+        }
+    }
+}
+
+/// A version without its members.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionSummary {
+    version: CatalogVersion,
+    digest: Digest,
+    tools: usize,
+    approved_by: String,
+    approved_at: DateTime<Utc>,
+    reason: String,
+}
+
+impl From<catalog::Version> for VersionSummary {
+    fn from(v: catalog::Version) -> Self {
+        Self {
+            version: v.version,
+            digest: v.digest,
+            tools: v.content.members.len(),
+            approved_by: v.approved_by,
+            approved_at: v.approved_at,
+            reason: v.reason,
+        }
+    }
+}
+
+/// A draft without its content.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DraftSummary {
+    id: i64,
+    status: DraftStatus,
+    verdict: Verdict,
+    digest: Digest,
+    created_by: String,
+    created_at: DateTime<Utc>,
+}
+
+impl From<catalog::Draft> for DraftSummary {
+    fn from(d: catalog::Draft) -> Self {
+        Self {
+            id: d.id,
+            status: d.status,
+            verdict: d.report.verdict,
+            digest: d.digest,
+            created_by: d.created_by,
+            created_at: d.created_at,
+        }
+    }
+}
+
+/// One tool of a version or draft.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<ServerName>,
+    tool: String,
+    contract_version: ContractVersion,
+    compatibility: Compatibility,
+    status: ReleaseStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digests: Option<Digests>,
+    /// The raw digest in the spelling of SEP-3140 (draft).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_hash: Option<String>,
+}
+
+impl From<catalog::Member> for Member {
+    fn from(m: catalog::Member) -> Self {
+        Self {
+            server: m.server,
+            tool: m.tool,
+            contract_version: m.contract_version,
+            compatibility: m.compatibility,
+            status: m.status,
+            content_hash: m.digests.as_ref().map(|d| d.raw.content_hash()),
+            digests: m.digests,
+        }
+    }
+}
+
+/// An approved version.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Version {
+    catalog: CatalogName,
+    version: CatalogVersion,
+    digest: Digest,
+    members: Vec<Member>,
+    servers: Vec<ServerPin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft: Option<i64>,
+    approved_by: String,
+    approved_at: DateTime<Utc>,
+    reason: String,
+}
+
+impl From<catalog::Version> for Version {
+    fn from(v: catalog::Version) -> Self {
+        Self {
+            catalog: v.catalog,
+            version: v.version,
+            digest: v.digest,
+            members: v.content.members.into_iter().map(Member::from).collect(),
+            servers: v.content.servers,
+            draft: v.draft,
+            approved_by: v.approved_by,
+            approved_at: v.approved_at,
+            reason: v.reason,
+        }
+    }
+}
+
+/// A draft with its report.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Draft {
+    id: i64,
+    catalog: CatalogName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base: Option<CatalogVersion>,
+    status: DraftStatus,
+    digest: Digest,
+    members: Vec<Member>,
+    servers: Vec<ServerPin>,
+    report: Report,
+    created_by: String,
+    created_at: DateTime<Utc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<Decision>,
+}
+
+/// How a draft ended.
+#[derive(Serialize)]
+pub struct Decision {
+    by: String,
+    at: DateTime<Utc>,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<CatalogVersion>,
+}
+
+impl From<catalog::Draft> for Draft {
+    fn from(d: catalog::Draft) -> Self {
+        let (reason, version) = (d.reason, d.version);
+        let decided = d.decided_by.zip(d.decided_at);
+        Self {
+            id: d.id,
+            catalog: d.catalog,
+            base: d.base,
+            status: d.status,
+            digest: d.digest,
+            members: d.content.members.into_iter().map(Member::from).collect(),
+            servers: d.content.servers,
+            report: d.report,
+            created_by: d.created_by,
+            created_at: d.created_at,
+            decision: decided.map(|(by, at)| Decision { by, at, reason, version }),
+        }
+    }
+}
+
+/// Where an environment points.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pointer {
+    environment: EnvironmentName,
+    catalog: CatalogName,
+    version: CatalogVersion,
+    digest: Digest,
+    generation: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold: Option<CatalogVersion>,
+    moved_by: String,
+    moved_at: DateTime<Utc>,
+}
+
+impl From<catalog::EnvironmentPointer> for Pointer {
+    fn from(p: catalog::EnvironmentPointer) -> Self {
+        Self {
+            environment: p.environment,
+            catalog: p.catalog,
+            version: p.version,
+            digest: p.digest,
+            generation: p.generation,
+            hold: p.hold,
+            moved_by: p.moved_by,
+            moved_at: p.moved_at,
+        }
+    }
+}
+
+/// An environment's pointer for one catalog, with where it may go and where it was.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Environment {
+    #[serde(flatten)]
+    pointer: Pointer,
+    promotable: Vec<CatalogVersion>,
+    rollback_targets: Vec<CatalogVersion>,
+    history: Vec<Move>,
+}
+
+impl From<view::EnvironmentPage> for Environment {
+    fn from(e: view::EnvironmentPage) -> Self {
+        Self {
+            pointer: e.pointer.into(),
+            promotable: e.promotable,
+            rollback_targets: e.rollback_targets,
+            history: e.history.into_iter().map(Move::from).collect(),
+        }
+    }
+}
+
+/// One move of a pointer.
+#[derive(Serialize)]
+pub struct Move {
+    environment: EnvironmentName,
+    catalog: CatalogName,
+    generation: i64,
+    kind: MoveKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<CatalogVersion>,
+    to: CatalogVersion,
+    reason: String,
+    actor: String,
+    at: DateTime<Utc>,
+}
+
+impl From<catalog::Move> for Move {
+    fn from(m: catalog::Move) -> Self {
+        Self {
+            environment: m.environment,
+            catalog: m.catalog,
+            generation: m.generation,
+            kind: m.kind,
+            from: m.from,
+            to: m.to,
+            reason: m.reason,
+            actor: m.actor,
+            at: m.at,
+        }
+    }
+}
+
+/// One row of the audit log.
+#[derive(Serialize)]
+pub struct Event {
+    seq: i64,
+    at: DateTime<Utc>,
+    actor: String,
+    kind: String,
+    subject: String,
+    data: Value,
+    previous: Digest,
+    digest: Digest,
+}
+
+impl From<catalog::Event> for Event {
+    fn from(e: catalog::Event) -> Self {
+        Self {
+            seq: e.seq,
+            at: e.at,
+            actor: e.actor,
+            kind: e.kind,
+            subject: e.subject,
+            data: e.data,
+            previous: e.previous,
+            digest: e.digest,
+        }
+    }
+}
