@@ -1,9 +1,12 @@
 //! `demo-server`: a small MCP server over stdin and stdout, whose releases differ in instructive ways.
 
 use super::{Answer, context::block_on};
-use crate::app::AppError;
+use crate::{
+    app::{AppError, Kind},
+    mcp::demo,
+};
 
-/// Be a small MCP server (stdio) whose releases differ: 2 breaks callers, 3 changes words only.
+/// Be a small MCP server (stdio) to try toolpact on: release 2 only adds, release 3 breaks callers.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The release.
@@ -12,6 +15,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Answer, AppError> {
-    _ = args.release;
-    block_on(async { Ok(String::new().into()) })
+    block_on(async {
+        demo::serve_stdio(args.release, tokio::io::stdin(), tokio::io::stdout()).await.map_err(|e| {
+            AppError::new(Kind::Unavailable, "demo-server", format!("the demo server cannot go on: {e}"))
+        })
+    })?;
+    Ok(String::new().into())
 }

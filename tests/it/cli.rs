@@ -427,7 +427,7 @@ fn from_a_server_to_production_and_back() {
 }
 
 /// The release of the demo server that breaks callers.
-const BREAKING: &str = "2";
+const BREAKING: &str = "3";
 
 #[test]
 fn an_export_applies_elsewhere() {
