@@ -6,6 +6,8 @@
 
 pub mod document;
 pub mod draft;
+pub mod event;
+pub mod suggest;
 pub mod version;
 
 use std::fmt;
@@ -159,7 +161,7 @@ pub struct ServerSource {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Content {
-    /// By server, then tool.
+    /// In the document's order; by server, then tool, in a draft's.
     pub members: Vec<Member>,
     /// The releases, by server.
     #[serde(default)]
@@ -167,10 +169,12 @@ pub struct Content {
 }
 
 impl Content {
-    /// The catalog's digest: over its ordered members. When and where a server was asked does not count.
+    /// The catalog's digest: over its members by server, then tool. When and where a server was asked does not count.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest::of(&serde_json::to_value(&self.members).unwrap_or(Value::Null))
+        let mut members: Vec<&Member> = self.members.iter().collect();
+        members.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
+        Digest::of(&serde_json::to_value(&members).unwrap_or(Value::Null))
     }
 }
 
@@ -359,7 +363,7 @@ pub struct Event {
     /// Who.
     pub actor: String,
     /// What: `snapshot.recorded`, `catalog.applied`, `draft.created`, `draft.approved`, `draft.rejected`,
-    /// `version.imported`, `environment.promoted`, `environment.rolled-back`, `environment.hold-released`.
+    /// `draft.superseded`, `version.imported`, `environment.promoted`, `environment.rolled-back`, `environment.hold-released`.
     pub kind: String,
     /// The object it happened to: `server/github`, `catalog/orders`, `environment/production`.
     pub subject: String,

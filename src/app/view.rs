@@ -1,37 +1,16 @@
 //! What the use cases answer, beside the core's own types.
 
-use chrono::{DateTime, Utc};
 use serde::Serialize;
+
+pub use crate::store::ListingRow;
 
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, EnvironmentPointer, Move, Version},
     diff::{Side, Verdict},
     json::Digest,
-    name::ServerName,
-    snapshot::{Evidence, FileError, Outcome, Provenance},
+    name::{CatalogName, ServerName},
+    snapshot::FileError,
 };
-
-/// One recorded listing.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListingRow {
-    /// Its number.
-    pub id: i64,
-    /// The server.
-    pub server: ServerName,
-    /// When it ended.
-    pub at: DateTime<Utc>,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The snapshot's digest; only for `ok`.
-    pub digest: Option<Digest>,
-    /// How many tools; only for `ok`.
-    pub tools: Option<usize>,
-    /// What the list depends on.
-    pub provenance: Provenance,
-    /// What was seen.
-    pub evidence: Evidence,
-}
 
 /// What recording a listing led to.
 #[derive(Debug, Clone, Serialize)]
@@ -43,6 +22,8 @@ pub struct Recorded {
     pub drift: Drift,
     /// Drafts that formed because of it, by catalog.
     pub drafts: Vec<Draft>,
+    /// Catalogs that hold the server and for which no draft could be formed, and why.
+    pub skipped: Vec<(CatalogName, String)>,
 }
 
 /// How a snapshot relates to the one before it.
