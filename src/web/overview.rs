@@ -1,0 +1,54 @@
+//! `/`: where everything stands, and what waits for somebody.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::Response,
+};
+
+use super::{
+    error::Error,
+    page::{Frame, page},
+    text::filters,
+};
+use crate::{
+    app::{App, view},
+    catalog::EnvironmentPointer,
+    diff::Verdict,
+    name::{CatalogName, EnvironmentName},
+};
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Overview {
+    frame: Frame,
+    environments: Vec<(EnvironmentName, Vec<EnvironmentPointer>)>,
+    waiting: Vec<(CatalogName, i64, Verdict)>,
+    catalogs: Vec<view::CatalogSummary>,
+    servers: Vec<view::ServerSummary>,
+}
+
+/// The first page.
+pub(super) async fn show_overview(State(app): State<App>) -> Result<Response, Error> {
+    let mut environments: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for page in app.environments().await? {
+        environments.entry(page.pointer.environment.clone()).or_default().push(page.pointer);
+    }
+    let catalogs = app.catalogs().await?;
+    let waiting = catalogs
+        .iter()
+        .flat_map(|c| c.pending.iter().map(|(id, verdict)| (c.catalog.name.clone(), *id, *verdict)))
+        .collect();
+    let servers = app.servers().await?;
+    let overview = Overview {
+        frame: Frame::new(&app, "/"),
+        environments: environments.into_iter().collect(),
+        waiting,
+        catalogs,
+        servers,
+    };
+    Ok(page(StatusCode::OK, &overview))
+}
