@@ -3,14 +3,15 @@
 
 use std::{io, process::ExitCode};
 
-use toolpact::{app::App, cli};
+use tokio::net::TcpListener;
+use toolpact::{app::App, cli, http, web};
 
 fn main() -> ExitCode {
     cli::main(|listener, app, stop| Box::pin(serve(listener, app, stop)))
 }
 
-async fn serve(listener: tokio::net::TcpListener, app: App, stop: cli::Stop) -> io::Result<()> {
-    _ = (listener, app);
-    stop.await;
-    Ok(())
+async fn serve(listener: TcpListener, app: App, stop: cli::Stop) -> io::Result<()> {
+    let bound = listener.local_addr()?;
+    let router = http::layers(http::router(app.clone()).merge(web::router(app)), bound);
+    axum::serve(listener, router).with_graceful_shutdown(stop).await
 }

@@ -3,11 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use axum::{
-    extract::State,
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 
 use super::{
     error::Error,

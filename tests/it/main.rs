@@ -6,3 +6,5 @@ mod architecture;
 mod cli;
 // Not tests: runs the built binary as a user does.
 mod command;
+// Real MCP servers, as published; installed by tests/run.
+mod real;
