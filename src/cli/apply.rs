@@ -1,7 +1,5 @@
 //! `apply`: reads a catalog document into the database.
 
-use std::path::Path;
-
 use super::{
     Answer,
     context::{Access, Context},
@@ -19,17 +17,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let actor = context.actor()?;
     let text = side::text(&args.file)?;
-    let stem = Path::new(&args.file).file_stem().map(|s| s.to_string_lossy().into_owned());
-    let name = stem.filter(|s| s != "-").unwrap_or_default();
-    let applied = context
-        .with_app(Access::Write, async |app| app.apply(&name, &text, &actor).await)
-        .map_err(|mut e| {
-            // The document is one of ours, so its place is named as compilers name it.
-            if e.code == "invalid-document" {
-                e.message = format!("{}: {}", args.file, e.message);
-            }
-            e
-        })?;
+    let applied =
+        context.with_app(Access::Write, async |app| app.apply(&args.file, &text, &actor).await)?;
     let catalog = &applied.catalog.name;
     Ok(Answer::from(match (applied.unchanged, applied.version) {
         (true, _) => format!("{catalog}: nothing new\n"),

@@ -18,7 +18,7 @@ use super::{
     Answer,
     context::{self, Context},
 };
-use crate::app::{App, AppError, Kind, SystemClock};
+use crate::app::{App, AppError, Kind, SystemClock, demo};
 
 /// Serves the faces on a listener until [`Stop`] ends.
 pub type Serve = fn(TcpListener, App, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
@@ -69,13 +69,17 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
     Ok(String::new().into())
 }
 
+/// Fills the demo and says which page is worth looking at first.
 async fn seed(app: &App) -> Result<String, AppError> {
-    _ = app;
-    Ok(String::new())
+    let program = env::current_exe().map_err(|e| {
+        AppError::new(Kind::Unavailable, "demo-unavailable", format!("the demo server cannot be found: {e}"))
+    })?;
+    let state = demo::seed(app, &program).await?;
+    Ok(format!("catalogs/{}/drafts/{}", state.catalog, state.draft))
 }
 
 fn say(bound: SocketAddr, path: &str, database: &Path, demo: bool) {
-    let url = format!("http://{bound}/{}", path.trim_start_matches('/'));
+    let url = format!("http://{bound}/{path}");
     let what = if demo {
         "a demo, gone when it stops".to_owned()
     } else {
