@@ -17,8 +17,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let actor = context.actor()?;
     let text = side::text(&args.file)?;
-    let applied =
-        context.with_app(Access::Write, async |app| app.apply(&args.file, &text, &actor).await)?;
+    let applied = context.with_app(Access::Write, async |app| app.apply(&args.file, &text, &actor).await)?;
     let catalog = &applied.catalog.name;
     Ok(Answer::from(match (applied.unchanged, applied.version) {
         (true, _) => format!("{catalog}: nothing new\n"),

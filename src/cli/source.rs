@@ -1,6 +1,6 @@
 //! Where a list of tools comes from: a command, a URL or a saved answer. Exactly one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::mcp::Source;
 
@@ -12,7 +12,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "URL", conflicts_with_all = ["file", "command"])]
     url: Option<String>,
     /// A header sent with every request; repeat for more. Values are never stored or printed.
-    #[arg(long = "header", value_name = "KEY=VALUE", requires = "url", value_parser = header)]
+    #[arg(long = "header", value_name = "KEY=VALUE", requires = "url", conflicts_with_all = ["file", "command"], value_parser = header)]
     headers: Vec<(String, String)>,
     /// A saved `tools/list` answer: `{"tools":[…]}`, a JSON-RPC response, or a bare array; `-` for stdin.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
@@ -47,11 +47,13 @@ impl Args {
     }
 }
 
-/// A source as a reader knows it: the command line, or the URL without what may be secret in it.
+/// A source as a reader knows it: the command line without the program's folder, or the URL without what may be secret
+/// in it.
 pub(super) fn label(source: &Source) -> String {
     match source {
         Source::Stdio { program, args } => {
-            std::iter::once(program).chain(args).map(String::as_str).collect::<Vec<_>>().join(" ")
+            let name = Path::new(program).file_name().map_or(program.into(), |n| n.to_string_lossy());
+            std::iter::once(&*name).chain(args.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
         }
         Source::Http { url, .. } => {
             let bare = url.split(['?', '#']).next().unwrap_or_default();

@@ -177,7 +177,7 @@ fn a_file_that_is_no_tools_list_is_refused() {
 #[test]
 fn a_schema_of_300_levels_is_refused() {
     let deep = r#"{"items":"#.repeat(300) + "{}" + &"}".repeat(300);
-    refused_file(&format!(r#"[{{"name":"deep","inputSchema":{deep}}}]"#), &["`deep`", "300", "limit"]);
+    refused_file(&format!(r#"[{{"name":"deep","inputSchema":{deep}}}]"#), &["`deep`", "302 levels", "limit"]);
 }
 
 #[test]
