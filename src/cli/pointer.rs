@@ -3,7 +3,7 @@
 use super::render::safe;
 use crate::{
     app::{App, AppError, Kind, MoveRequest},
-    catalog::{CatalogVersion, Move},
+    catalog::{CatalogVersion, Move, MoveKind},
     name::{CatalogName, EnvironmentName},
 };
 
@@ -101,8 +101,12 @@ impl MoveArgs {
 /// A move that was made.
 pub(super) fn moved(made: &Move, note: &str) -> String {
     let from = made.from.map_or_else(|| "nothing".to_owned(), |v| v.to_string());
+    let done = match made.kind {
+        MoveKind::Promote => "promoted",
+        MoveKind::Rollback => "rolled back",
+    };
     format!(
-        "{}: {} of {} from {from} to {}, generation {} (was {note})\n",
-        made.environment, made.kind, made.catalog, made.to, made.generation
+        "{}: {} {done} from {from} to {}, generation {} (was {note})\n",
+        made.environment, made.catalog, made.to, made.generation
     )
 }

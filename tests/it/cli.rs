@@ -541,3 +541,35 @@ fn a_port_that_is_taken_could_not_run() {
     let ended = user.run(&["serve", "--listen", &address]).code(COULD_NOT_RUN);
     assert!(ended.stderr.contains(&address) && ended.stderr.contains("help: "), "{}", ended.stderr);
 }
+
+// -- the documents -------------------------------------------------------------------------------------------------
+
+#[test]
+fn the_five_minutes_of_the_readme_are_true() {
+    let readme = include_str!("../../README.md");
+    let block = readme.split("```sh\n").nth(1).and_then(|b| b.split("```").next()).expect("it has a story");
+    // Every command ends as the text says: with 0, or as in `# exits 1`.
+    let mut script = "toolpact() { \"$TOOLPACT\" \"$@\"; }\n".to_owned();
+    for line in block.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')) {
+        let (command, expected) = line.split_once("# exits ").unwrap_or((line, "0"));
+        script.push_str(&format!(
+            "{command}\ncode=$?; [ $code = {expected} ] || {{ echo \"exit $code instead of {expected}: \"'{command}' >&2; exit 9; }}\n"
+        ));
+    }
+    let user = User::new();
+    let path = user.file("story.sh", script.replace("-- toolpact", "-- \"$TOOLPACT\""));
+    let output = std::process::Command::new("bash")
+        .arg(path)
+        .env_clear()
+        .envs([("PATH", std::env::var_os("PATH").unwrap_or_default())])
+        .envs([("HOME", user.home().as_os_str()), ("USER", "ann".as_ref())])
+        .env("TOOLPACT", env!("CARGO_BIN_EXE_toolpact"))
+        .output()
+        .expect("bash starts");
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
