@@ -8,3 +8,5 @@ mod cli;
 mod command;
 // Real MCP servers, as published; installed by tests/run.
 mod real;
+/// The raw MCP client against servers that behave, misbehave and die; and the demo server.
+mod mcp;
