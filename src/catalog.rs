@@ -176,6 +176,21 @@ impl Content {
         members.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
         Digest::of(&serde_json::to_value(&members).unwrap_or(Value::Null))
     }
+
+    /// Whether both pin the same contracts; what they call them, and how they came to be, does not count.
+    #[must_use]
+    pub fn same_contracts(&self, other: &Self) -> bool {
+        let pins = |content: &Self| {
+            let mut pins: Vec<_> = content
+                .members
+                .iter()
+                .map(|m| (m.server.clone(), m.tool.clone(), m.digests.as_ref().map(|d| d.raw.clone())))
+                .collect();
+            pins.sort();
+            pins
+        };
+        pins(self) == pins(other)
+    }
 }
 
 /// A catalog.

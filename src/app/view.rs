@@ -4,12 +4,14 @@ use serde::Serialize;
 
 pub use crate::store::ListingRow;
 
+use super::{AppError, Kind};
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, EnvironmentPointer, Move, Version},
+    contract::Contract,
     diff::{Side, Verdict},
-    json::Digest,
+    json::{Digest, ParseError},
     name::{CatalogName, ServerName},
-    snapshot::FileError,
+    snapshot::{self, Evidence, FileError, Listing, Outcome, Provenance, SavedList},
 };
 
 /// What recording a listing led to.
@@ -144,7 +146,57 @@ pub struct ChainCheck {
 ///
 /// # Errors
 /// What the text is instead, naming `label`.
-pub fn file_side(label: &str, text: &str) -> Result<Side, super::AppError> {
-    let _ = (label, text, FileError::OnePage);
-    todo!()
+pub fn file_side(label: &str, text: &str) -> Result<Side, AppError> {
+    let (saved, contracts) = saved(label, text)?;
+    // A name that is none of ours tells nothing; the list takes the other side's then.
+    let server = saved.server.and_then(|s| s.parse().ok());
+    Ok(Side { label: label.to_owned(), servers: vec![(server, contracts)] })
+}
+
+/// A saved `tools/list` answer as a listing that ended `ok`, to be recorded.
+///
+/// # Errors
+/// What the text is instead, naming `label`.
+pub fn file_listing(label: &str, text: &str) -> Result<Listing, AppError> {
+    let (saved, _) = saved(label, text)?;
+    let mut provenance = Provenance::file(label);
+    provenance.server_info = saved.server_info;
+    provenance.protocol_version = saved.protocol_version;
+    let evidence = Evidence { pages: 1, bytes: text.len(), ..Evidence::default() };
+    Ok(Listing { outcome: Outcome::Ok, evidence, provenance, tools: saved.tools })
+}
+
+fn saved(label: &str, text: &str) -> Result<(SavedList, Vec<Contract>), AppError> {
+    let saved = snapshot::read_saved(text).map_err(|e| {
+        let code = match &e {
+            FileError::Json(_) => "not-json",
+            FileError::RpcError(_) | FileError::NotAList(_) => "not-a-tools-list",
+            FileError::OnePage => "one-page",
+            FileError::TooLarge(_) => "too-large",
+        };
+        AppError::new(Kind::Invalid, code, format!("`{label}` {}", verb(&e)))
+            .help("save the whole answer to `tools/list`, for example with `toolpact snapshot`")
+    })?;
+    let contracts: Result<Vec<Contract>, _> = saved.tools.iter().map(Contract::of).collect();
+    let contracts = contracts.map_err(|e| {
+        AppError::new(
+            Kind::Invalid,
+            "unreadable-tool",
+            format!("`{label}` cannot be read as a tools list: {e}"),
+        )
+        .help("ask the server's author to list a tool as the protocol describes it")
+    })?;
+    Ok((saved, contracts))
+}
+
+/// The error as what the file is or does.
+fn verb(error: &FileError) -> String {
+    match error {
+        FileError::Json(ParseError::Syntax(_)) => format!("is {error}"),
+        FileError::Json(ParseError::TooDeep { .. })
+        | FileError::RpcError(_)
+        | FileError::NotAList(_)
+        | FileError::OnePage
+        | FileError::TooLarge(_) => error.to_string(),
+    }
 }

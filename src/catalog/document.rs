@@ -226,7 +226,8 @@ fn policy(at: &At<'_>) -> Result<Policy, Fault> {
     }
     if let Some(at) = fields.get("failOn") {
         let levels = [Level::Breaking, Level::Undecided, Level::Risky, Level::Compatible];
-        policy.fail_on = at.list("levels")?.iter().map(|l| l.word(&levels, |l| l.as_str())).collect::<Result<_, _>>()?;
+        policy.fail_on =
+            at.list("levels")?.iter().map(|l| l.word(&levels, |l| l.as_str())).collect::<Result<_, _>>()?;
     }
     Ok(policy)
 }
@@ -290,7 +291,8 @@ fn member(fields: &Fields<'_>, servers: Option<&[Server]>) -> Result<Member, Fau
     if tool.is_empty() {
         return Err(name.fault("`name` is empty; expected the tool's name"));
     }
-    let server: Option<ServerName> = fields.get("server").map(|at| at.parse("a server's name")).transpose()?;
+    let server: Option<ServerName> =
+        fields.get("server").map(|at| at.parse("a server's name")).transpose()?;
     if let (Some(name), Some(known), Some(at)) = (&server, servers, fields.get("server"))
         && !known.iter().any(|s| &s.name == name)
     {

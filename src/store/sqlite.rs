@@ -105,7 +105,10 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(what: &'static str, text: &str) ->
 }
 
 /// Reads a stored text back, where there is one.
-fn parsed_opt<T: FromStr<Err: std::fmt::Display>>(what: &'static str, text: Option<&str>) -> Result<Option<T>> {
+fn parsed_opt<T: FromStr<Err: std::fmt::Display>>(
+    what: &'static str,
+    text: Option<&str>,
+) -> Result<Option<T>> {
     text.map(|t| parsed(what, t)).transpose()
 }
 

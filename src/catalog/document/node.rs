@@ -2,7 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_yaml as yaml;
 
 use super::DocumentError;
@@ -235,10 +237,9 @@ impl<'d> Fields<'d> {
     /// The value of a key, where it is there.
     pub(super) fn get(&self, key: &str) -> Option<At<'d>> {
         match self.at.node {
-            Node::Map(entries) => entries
-                .iter()
-                .find(|(k, _)| k == key)
-                .map(|(k, v)| self.at.below(Step::Key(k.clone()), v)),
+            Node::Map(entries) => {
+                entries.iter().find(|(k, _)| k == key).map(|(k, v)| self.at.below(Step::Key(k.clone()), v))
+            }
             _ => None,
         }
     }

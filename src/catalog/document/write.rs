@@ -81,7 +81,8 @@ fn write_tool(out: &mut String, tool: &Member) {
     if let Some(server) = server {
         line(out, 4, "server", &text(server.as_str()));
     }
-    let version = contract_version.as_integer().map_or_else(|| contract_version.to_string(), |n| n.to_string());
+    let version =
+        contract_version.as_integer().map_or_else(|| contract_version.to_string(), |n| n.to_string());
     line(out, 4, "contractVersion", &version);
     line(out, 4, "compatibility", compatibility.as_str());
     // The bare form does not speak of the status of what is in use.

@@ -3,9 +3,7 @@
 use async_trait::async_trait;
 use sqlx::{FromRow, SqliteConnection};
 
-use super::{
-    SqliteStore, events, from_json, from_word, parsed, parsed_opt, put_content, time, to_json,
-};
+use super::{SqliteStore, events, from_json, from_word, parsed, parsed_opt, put_content, time, to_json};
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, DraftStatus, Version, event::NewEvent},
     name::CatalogName,
@@ -112,12 +110,7 @@ impl Catalogs for SqliteStore {
         row.map(Catalog::try_from).transpose()
     }
 
-    async fn apply(
-        &self,
-        catalog: &Catalog,
-        version: Option<&Version>,
-        events: Vec<NewEvent>,
-    ) -> Result<()> {
+    async fn apply(&self, catalog: &Catalog, version: Option<&Version>, events: Vec<NewEvent>) -> Result<()> {
         let mut tx = self.write().await?;
         sqlx::query(
             "INSERT INTO catalogs (name, policy, servers) VALUES ($1, $2, $3)

@@ -41,7 +41,9 @@ impl TryFrom<Row> for Event {
 /// Chains an event behind the last one, inside the transaction of the write that it describes.
 pub(super) async fn append(db: &mut SqliteConnection, event: NewEvent) -> Result<()> {
     let last: Option<(i64, String)> =
-        sqlx::query_as("SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1").fetch_optional(&mut *db).await?;
+        sqlx::query_as("SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1")
+            .fetch_optional(&mut *db)
+            .await?;
     let last = last.map(|(seq, digest)| Ok::<_, super::StoreError>((seq, parsed("event digest", &digest)?)));
     let event = Event::chained(event, last.transpose()?);
     sqlx::query(

@@ -8,8 +8,8 @@ use super::{
     SqliteStore, events, from_json, from_word, limit, parsed, parsed_opt, put_content, time, to_json,
 };
 use crate::{
-    contract::{self, Contract},
     catalog::event::NewEvent,
+    contract::{self, Contract},
     json::Digest,
     name::ServerName,
     snapshot::{RawTool, Snapshot},
@@ -162,11 +162,7 @@ impl Snapshots for SqliteStore {
 }
 
 /// Keeps a snapshot; one that is known already writes nothing.
-async fn put_snapshot(
-    db: &mut SqliteConnection,
-    snapshot: &Snapshot,
-    contracts: &[Contract],
-) -> Result<()> {
+async fn put_snapshot(db: &mut SqliteConnection, snapshot: &Snapshot, contracts: &[Contract]) -> Result<()> {
     let new = sqlx::query(
         "INSERT INTO snapshots (server, digest, tools) VALUES ($1, $2, $3) ON CONFLICT (server, digest) DO NOTHING",
     )
@@ -180,13 +176,15 @@ async fn put_snapshot(
     }
     for (tool, contract) in snapshot.tools.iter().zip(contracts) {
         let content = put_content(db, tool.raw.get()).await?;
-        sqlx::query("INSERT INTO snapshot_tools (server, snapshot, position, content) VALUES ($1, $2, $3, $4)")
-            .bind(snapshot.server.as_str())
-            .bind(snapshot.digest.as_str())
-            .bind(limit(tool.index))
-            .bind(content.as_str())
-            .execute(&mut *db)
-            .await?;
+        sqlx::query(
+            "INSERT INTO snapshot_tools (server, snapshot, position, content) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(snapshot.server.as_str())
+        .bind(snapshot.digest.as_str())
+        .bind(limit(tool.index))
+        .bind(content.as_str())
+        .execute(&mut *db)
+        .await?;
         sqlx::query(
             "INSERT INTO contracts (content, policy, tool, raw, contract, presentation)
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (content, policy) DO NOTHING",
