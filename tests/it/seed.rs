@@ -50,7 +50,7 @@ pub(crate) async fn empty() -> App {
     App::new(Arc::new(store), StandingClock::at("2026-11-30T12:00:00Z"))
 }
 
-/// The story. The draft that waits is `shop/3`; production is at generation 3 with 2026.11.28 held.
+/// The story. The draft that waits is d-4 of `shop`; production is at generation 3 with 2026.11.28 held.
 pub(crate) async fn story() -> App {
     let store = Arc::new(SqliteStore::in_memory().await.expect("SQLite opens in memory"));
     let clock = StandingClock::at("2026-11-26T09:00:00Z");
@@ -268,9 +268,12 @@ fn orders(release: u32) -> Value {
             "inputSchema": {"type": "object", "properties": {"customer": {"type": "string"}, "text": {"type": "string"}, "pinned": {"type": "boolean"}}},
         },
     ]);
-    if release > 1
-        && let Value::Array(list) = &mut tools
-    {
+    let Value::Array(list) = &mut tools else { return tools };
+    if release > 2 {
+        list.retain(|t| t["name"] != "order_cancel");
+        list.push(json!({"name": "order_refund", "description": "Pays an order back.", "inputSchema": {"type": "object"}}));
+    }
+    if release > 1 {
         list.push(json!({
             "name": "order_track", "description": "Where a parcel is.",
             "inputSchema": {"type": "object", "properties": {"id": {"type": "string"}}},
@@ -341,7 +344,7 @@ pub(crate) fn report() -> Report {
         verdicts: Verdicts { declared: Level::Breaking, strict: Level::Breaking },
         required_bump: Bump::Major,
         baseline: "shop@2026.11.28".to_owned(),
-        candidate: "shop/d-3".to_owned(),
+        candidate: "shop/d-4".to_owned(),
         rule_set: "tp1".to_owned(),
         tools,
         unchanged: 7,
