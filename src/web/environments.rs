@@ -30,12 +30,23 @@ struct Environments {
 
 /// Every environment.
 pub(super) async fn show_environments(State(app): State<App>) -> Result<Response, Error> {
+    let environments = lanes(&app).await?;
+    Ok(page(StatusCode::OK, &Environments { frame: Frame::new(&app, "/environments"), environments }))
+}
+
+/// The order in which versions usually travel; other environments stand behind, by name.
+const USUAL_ORDER: [&str; 6] = ["dev", "development", "test", "staging", "production", "prod"];
+
+/// Every environment with where it points, in the order of travel.
+pub(super) async fn lanes(app: &App) -> Result<Vec<(EnvironmentName, Vec<EnvironmentPointer>)>, AppError> {
     let mut environments: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for page in app.environments().await? {
         environments.entry(page.pointer.environment.clone()).or_default().push(page.pointer);
     }
-    let environments = environments.into_iter().collect();
-    Ok(page(StatusCode::OK, &Environments { frame: Frame::new(&app, "/environments"), environments }))
+    let mut lanes: Vec<_> = environments.into_iter().collect();
+    let rank = |name: &EnvironmentName| USUAL_ORDER.iter().position(|n| *n == name.as_str());
+    lanes.sort_by_key(|(name, _)| rank(name).unwrap_or(USUAL_ORDER.len()));
+    Ok(lanes)
 }
 
 #[derive(Template)]

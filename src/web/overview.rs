@@ -1,11 +1,10 @@
 //! `/`: where everything stands, and what waits for somebody.
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};
 
 use super::{
+    environments::lanes,
     error::Error,
     page::{Frame, page},
     text::filters,
@@ -29,10 +28,7 @@ struct Overview {
 
 /// The first page.
 pub(super) async fn show_overview(State(app): State<App>) -> Result<Response, Error> {
-    let mut environments: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for page in app.environments().await? {
-        environments.entry(page.pointer.environment.clone()).or_default().push(page.pointer);
-    }
+    let environments = lanes(&app).await?;
     let catalogs = app.catalogs().await?;
     let waiting = catalogs
         .iter()
@@ -41,7 +37,7 @@ pub(super) async fn show_overview(State(app): State<App>) -> Result<Response, Er
     let servers = app.servers().await?;
     let overview = Overview {
         frame: Frame::new(&app, "/"),
-        environments: environments.into_iter().collect(),
+        environments,
         waiting,
         catalogs,
         servers,

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use serde_json::Value;
 use similar::{ChangeTag, TextDiff, utils::TextDiffRemapper};
 
 /// Where a name is cut; MCP advises 128.
@@ -78,6 +79,79 @@ pub(super) fn plain(text: &str, limit: usize) -> String {
         let _ = write!(out, "… {rest} more characters");
     }
     out
+}
+
+/// A JSON value in lines: what fits in one stays in one, so that `["open", "closed"]` does not take four.
+pub(super) fn pretty(value: &Value) -> String {
+    let mut out = String::new();
+    push_json(&mut out, value, 0);
+    out
+}
+
+/// Columns of a line of JSON; half of a review's width.
+const LINE: usize = 56;
+
+fn push_json(out: &mut String, value: &Value, indent: usize) {
+    let (open, close, count) = match value {
+        Value::Array(items) => ('[', ']', items.len()),
+        Value::Object(members) => ('{', '}', members.len()),
+        _ => return out.push_str(&value.to_string()),
+    };
+    if let Some(line) = one_line(value, LINE.saturating_sub(indent)) {
+        return out.push_str(&line);
+    }
+    // Long enough to be cut anyway: nobody sees what would be built beyond.
+    if out.len() > 4 * JSON {
+        return out.push('…');
+    }
+    let new_line = |out: &mut String, indent: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n(' ', indent));
+    };
+    out.push(open);
+    let parts = parts(value);
+    for (i, (key, part)) in parts.into_iter().enumerate() {
+        new_line(out, indent + 2);
+        if let Some(key) = key {
+            let _ = write!(out, "{}: ", Value::from(key));
+        }
+        push_json(out, part, indent + 2);
+        if i + 1 < count {
+            out.push(',');
+        }
+    }
+    new_line(out, indent);
+    out.push(close);
+}
+
+/// The value on one line, where it fits.
+fn one_line(value: &Value, room: usize) -> Option<String> {
+    let (open, close) = match value {
+        Value::Array(_) => ("[", "]"),
+        Value::Object(_) => ("{", "}"),
+        _ => return Some(value.to_string()).filter(|t| t.len() <= room),
+    };
+    let mut out = open.to_owned();
+    for (key, part) in parts(value) {
+        if out.len() > open.len() {
+            out.push_str(", ");
+        }
+        if let Some(key) = key {
+            let _ = write!(out, "{}: ", Value::from(key));
+        }
+        out.push_str(&one_line(part, room.checked_sub(out.len())?)?);
+    }
+    out.push_str(close);
+    (out.len() <= room).then_some(out)
+}
+
+/// What an array or object holds, with the names of members.
+fn parts(value: &Value) -> Vec<(Option<&str>, &Value)> {
+    match value {
+        Value::Array(items) => items.iter().map(|v| (None, v)).collect(),
+        Value::Object(members) => members.iter().map(|(k, v)| (Some(k.as_str()), v)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// What changed from one text to the other, word by word; nothing where they are too long to be compared so.
@@ -231,8 +305,7 @@ pub(super) mod filters {
     /// A JSON value, for people.
     #[askama::filter_fn]
     pub(crate) fn pretty(value: &Value, _: &dyn Values) -> Result<Safe<String>> {
-        let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
-        Ok(Safe(super::html(&text, super::JSON)))
+        Ok(Safe(super::html(&super::pretty(value), super::JSON)))
     }
 
     /// A JSON value on one line.
@@ -284,6 +357,8 @@ pub(super) mod filters {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -314,6 +389,15 @@ mod tests {
     fn long_texts_are_cut_at_a_character_and_say_so() {
         assert_eq!(html("ééé", 2), "éé<span class=\"more\">… 1 more characters</span>");
         assert_eq!(plain("a\u{200b}b", 2), "a⟨U+200B⟩… 1 more characters");
+    }
+
+    #[test]
+    fn json_stays_on_one_line_where_it_fits() {
+        let check = |value: Value, expected: &str| assert_eq!(pretty(&value), expected);
+        check(json!({"state": ["open", "all"], "n": 1}), r#"{"state": ["open", "all"], "n": 1}"#);
+        check(json!({}), "{}");
+        let long = "x".repeat(LINE);
+        check(json!([long, {"a": []}]), &format!("[\n  \"{long}\",\n  {{\"a\": []}}\n]"));
     }
 
     #[test]

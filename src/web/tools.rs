@@ -30,6 +30,13 @@ struct Tool {
     hints: Vec<(String, String)>,
 }
 
+impl Tool {
+    /// A text of the tool as the server wrote it, or nothing.
+    fn said(&self, member: &str) -> &str {
+        self.tool.tool.get(member).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
 /// One property of a schema.
 struct Parameter {
     /// Its path in dots, `[]` for items.
@@ -124,8 +131,26 @@ fn type_of(schema: &Value) -> String {
         },
         Some(Value::String(name)) => name.clone(),
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
-        _ if members.contains_key("enum") || members.contains_key("const") => "one of".to_owned(),
-        _ => "anything".to_owned(),
+        _ => match members.get("enum").and_then(Value::as_array) {
+            Some(values) => {
+                let mut names: Vec<_> = values.iter().map(type_of_value).collect();
+                names.sort_unstable();
+                names.dedup();
+                names.join(" or ")
+            }
+            None => members.get("const").map_or("anything", type_of_value).to_owned(),
+        },
+    }
+}
+
+fn type_of_value(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 

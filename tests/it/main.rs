@@ -10,3 +10,5 @@ mod command;
 mod real;
 /// The raw MCP client against servers that behave, misbehave and die; and the demo server.
 mod mcp;
+// Not tests: a service with a story in it, for the API and the pages.
+mod seed;
