@@ -158,9 +158,11 @@ pub struct ServerSource {
 }
 
 /// What a catalog version is: an ordered set of members and the server releases they came from.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Content {
+    /// The canonicalisation policy under which the members' digests were made.
+    pub digest_policy: String,
     /// In the document's order; by server, then tool, in a draft's.
     pub members: Vec<Member>,
     /// The releases, by server.
@@ -169,6 +171,12 @@ pub struct Content {
 }
 
 impl Content {
+    /// A content whose digests were made by this toolpact.
+    #[must_use]
+    pub fn new(members: Vec<Member>, servers: Vec<ServerPin>) -> Self {
+        Self { digest_policy: crate::contract::POLICY.to_owned(), members, servers }
+    }
+
     /// The catalog's digest: over its members by server, then tool. When and where a server was asked does not count.
     #[must_use]
     pub fn digest(&self) -> Digest {

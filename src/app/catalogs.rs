@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalog::{
-        Catalog, CatalogVersion, DraftStatus, Policy, ServerSource, Version,
+        Catalog, CatalogVersion, DraftStatus, ServerSource, Version,
         document::{self, Document},
     },
     name::{CatalogName, ServerName},
@@ -197,7 +197,7 @@ fn applied(before: Option<&Catalog>, name: CatalogName, document: &Document) -> 
         }
     }
     let policy = document.policy.clone().or(before.map(|c| c.policy.clone()));
-    Catalog { name, policy: policy.unwrap_or_else(Policy::default), servers }
+    Catalog { name, policy: policy.unwrap_or_default(), servers }
 }
 
 fn version_exists(catalog: &CatalogName, version: Option<CatalogVersion>) -> AppError {

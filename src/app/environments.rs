@@ -85,32 +85,44 @@ impl App {
     }
 
     async fn move_to(&self, kind: MoveKind, request: &MoveRequest) -> Result<Move, AppError> {
-        let why = reason(&request.reason)?;
-        let environment = &request.environment;
         let catalog = self.chosen_catalog(request.catalog.as_ref()).await?;
         let key = request
             .idempotency_key
             .as_ref()
             .map(|key| Idempotency { key: key.clone(), request: fingerprint(kind, &catalog, request) });
-        // First of all: a retry must get its answer, though the pointer has moved since, by the first try.
-        if let Some(key) = &key
-            && let Some((request, answer)) = self.store.answered(&key.key).await?
-        {
-            return if request == key.request { Ok(answer) } else { Err(StoreError::KeyReused.into()) };
+        match (self.try_move(kind, &catalog, request, key.clone()).await, key) {
+            // A retry finds the pointer moved by the first try, so what it asks for may make no sense any more.
+            (Err(e), Some(key)) if !e.kind.is_ours() => match self.store.answered(&key.key).await? {
+                Some((request, answer)) if request == key.request => Ok(answer),
+                Some(_) => Err(StoreError::KeyReused.into()),
+                None => Err(e),
+            },
+            (answer, _) => answer,
         }
-        let target = self.version(&catalog, request.version).await?;
-        let pointer = self.store.pointer(environment, &catalog).await?;
+    }
+
+    async fn try_move(
+        &self,
+        kind: MoveKind,
+        catalog: &CatalogName,
+        request: &MoveRequest,
+        key: Option<Idempotency>,
+    ) -> Result<Move, AppError> {
+        let why = reason(&request.reason)?;
+        let environment = &request.environment;
+        let target = self.version(catalog, request.version).await?;
+        let pointer = self.store.pointer(environment, catalog).await?;
         if pointer.as_ref().map_or(0, |p| p.generation) != request.generation {
-            return Err(stale(environment, &catalog, request.generation, pointer.as_ref()));
+            return Err(stale(environment, catalog, request.generation, pointer.as_ref()));
         }
         // What is decided here stays true until the write: it succeeds only at this very generation.
         let hold = match kind {
             MoveKind::Promote => may_promote(environment, pointer.as_ref(), target.version)?,
             MoveKind::Rollback => {
                 let Some(pointer) = &pointer else {
-                    return Err(self.never_used(environment, &catalog).await?);
+                    return Err(self.never_used(environment, catalog).await?);
                 };
-                let history = self.store.moves(environment, &catalog).await?;
+                let history = self.store.moves(environment, catalog).await?;
                 may_roll_back(pointer, &history, target.version)?
             }
         };
@@ -138,7 +150,7 @@ impl App {
         };
         match self.store.move_pointer(NewMove { order, hold, key }, event).await {
             Err(StoreError::Moved(now)) => {
-                let error = stale(environment, &catalog, request.generation, now.as_deref());
+                let error = stale(environment, catalog, request.generation, now.as_deref());
                 Err(error.caused_by(format!("lost a race; nothing was {verb}")))
             }
             done => Ok(done?),
