@@ -20,11 +20,12 @@ pub(super) enum Access {
 }
 
 impl Context {
-    /// Who acts. Never guessed: the audit log is worth what this name is worth.
+    /// Who acts: as told, or the name of the account. Never guessed: the audit log is worth what this name is worth.
     pub(super) fn actor(&self) -> Result<String, AppError> {
         self.actor
             .clone()
             .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| env::var(name).ok()))
+            .or_else(account)
             .map(|name| name.trim().to_owned())
             .filter(|name| !name.is_empty())
             .ok_or_else(|| {
@@ -83,6 +84,19 @@ impl Context {
             work(&app).await
         })
     }
+}
+
+/// The name of the account that runs this process. In containers no variable says it.
+fn account() -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let uid = fs::metadata("/proc/self").ok()?.uid().to_string();
+    let accounts = fs::read_to_string("/etc/passwd").ok()?;
+    accounts
+        .lines()
+        .map(|l| l.split(':').collect::<Vec<_>>())
+        .find(|f| f.get(2) == Some(&uid.as_str()))?
+        .first()
+        .map(|n| (*n).to_owned())
 }
 
 /// Makes the folder that the database is to stand in.

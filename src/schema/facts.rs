@@ -274,7 +274,11 @@ pub fn requires(parts: &[Part<'_>], name: &str) -> bool {
 
 /// Every required name.
 pub fn required<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a str> {
-    parts.iter().filter_map(|p| p.get("required").and_then(Value::as_array)).flatten().filter_map(Value::as_str)
+    parts
+        .iter()
+        .filter_map(|p| p.get("required").and_then(Value::as_array))
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 /// Every declared property name, in the order of the documents, once each.
@@ -342,7 +346,12 @@ pub fn item<'a>(parts: &[Part<'a>], index: usize) -> Vec<Node<'a>> {
 
 /// The longest `prefixItems`.
 pub fn prefix(parts: &[Part<'_>]) -> usize {
-    parts.iter().filter_map(|p| p.get("prefixItems").and_then(Value::as_array)).map(Vec::len).max().unwrap_or(0)
+    parts
+        .iter()
+        .filter_map(|p| p.get("prefixItems").and_then(Value::as_array))
+        .map(Vec::len)
+        .max()
+        .unwrap_or(0)
 }
 
 /// The only types a keyword speaks of; nothing where it speaks of all.
@@ -350,13 +359,21 @@ pub fn applies_to(keyword: &str) -> Option<u8> {
     Some(match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => types::NUMBER,
         "minLength" | "maxLength" | "pattern" => types::STRING,
-        "minItems" | "maxItems" | "uniqueItems" | "items" | "prefixItems" | "contains" | "unevaluatedItems" => types::ARRAY,
-        "properties" | "patternProperties" | "additionalProperties" | "propertyNames" | "required" | "minProperties"
-        | "maxProperties" | "dependentRequired" | "dependentSchemas" | "unevaluatedProperties" => types::OBJECT,
+        "minItems" | "maxItems" | "uniqueItems" | "items" | "prefixItems" | "contains"
+        | "unevaluatedItems" => types::ARRAY,
+        "properties"
+        | "patternProperties"
+        | "additionalProperties"
+        | "propertyNames"
+        | "required"
+        | "minProperties"
+        | "maxProperties"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties" => types::OBJECT,
         _ => return None,
     })
 }
-
 
 /// Whether each of some listed values meets a simple keyword; nothing where the keyword is not simple.
 pub fn all_meet(values: &[&Value], keyword: &str, value: &Value) -> Option<bool> {
@@ -406,4 +423,3 @@ pub fn all_meet(values: &[&Value], keyword: &str, value: &Value) -> Option<bool>
         }
     }
 }
-

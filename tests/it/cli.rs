@@ -351,16 +351,25 @@ fn a_file_that_is_no_database_is_left_alone() {
 }
 
 #[test]
-fn who_acts_is_never_guessed() {
+fn the_log_knows_who_acted() {
     let user = User::new();
     user.file("list.json", ONE_TOOL);
-    let output = user
-        .command(&["snapshot", "orders", "--file", "list.json"])
-        .env_remove("USER")
-        .output()
-        .expect("it starts");
-    assert_eq!(output.status.code(), Some(INVALID));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--actor"));
+    let acts = |args: &[&str], variables: &[(&str, &str)]| {
+        let snapshot = ["snapshot", "orders", "--file", "list.json"];
+        let output = user
+            .command(&[&snapshot, args].concat())
+            .env_remove("USER")
+            .envs(variables.iter().copied())
+            .output();
+        assert_eq!(output.expect("it starts").status.code(), Some(PASSED));
+        let log = user.run(&["log", "--limit", "1"]).code(PASSED).stdout;
+        log.trim_end().rsplit("by ").next().unwrap_or_default().to_owned()
+    };
+    let all = [("TOOLPACT_ACTOR", "ci"), ("USER", "ann")];
+    assert_eq!(acts(&["--actor", "bob"], &all), "bob");
+    assert_eq!(acts(&[], &all), "ci");
+    assert_eq!(acts(&[], &all[1..]), "ann");
+    assert_ne!(acts(&[], &[]), "", "the account has a name");
 }
 
 // -- the story -----------------------------------------------------------------------------------------------------

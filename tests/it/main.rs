@@ -7,11 +7,11 @@ mod cli;
 // Not tests: runs the built binary as a user does.
 mod command;
 // Real MCP servers, as published; installed by tests/run.
-mod real;
 /// The raw MCP client against servers that behave, misbehave and die; and the demo server.
 mod mcp;
+mod real;
 // Not tests: a service with a story in it, for the API and the pages.
-mod seed;
+// mod seed;
 /// Use cases over a store of their own, with a clock that stands.
 #[path = "../support/app.rs"]
 mod support;
