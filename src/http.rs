@@ -44,8 +44,8 @@ pub fn router(app: App) -> Router {
         .route("/api/v1/environments/{environment}", get(environments::get_environment))
         .route("/api/v1/events", get(events::list_events));
 
-    let consumers =
-        Router::new().route("/api/v1/environments/{environment}/catalog", get(environments::get_live_catalog));
+    let consumers = Router::new()
+        .route("/api/v1/environments/{environment}/catalog", get(environments::get_live_catalog));
 
     let builds = Router::new()
         .route("/api/v1/diff", post(diffs::make_diff).layer(DefaultBodyLimit::max(DIFF_BYTES)))

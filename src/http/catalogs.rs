@@ -13,11 +13,7 @@ use super::{
     extract::{Path, Query},
     wire,
 };
-use crate::{
-    app::App,
-    catalog::CatalogVersion,
-    name::CatalogName,
-};
+use crate::{app::App, catalog::CatalogVersion, name::CatalogName};
 
 /// Every catalog, by name.
 pub(super) async fn list_catalogs(
@@ -61,7 +57,8 @@ pub(super) async fn get_version(
         None | Some(Format::Yaml) => {
             let document = app.export(&catalog, Some(version)).await?;
             let name = format!("inline; filename=\"{catalog}-{version}.yaml\"");
-            let headers = [(header::CONTENT_TYPE, "application/yaml".to_owned()), (header::CONTENT_DISPOSITION, name)];
+            let headers =
+                [(header::CONTENT_TYPE, "application/yaml".to_owned()), (header::CONTENT_DISPOSITION, name)];
             return Ok((headers, document).into_response());
         }
     }

@@ -28,6 +28,8 @@ pub(super) async fn make_diff(Body(body): Body<DiffBody>) -> Result<Json<Report>
         let candidate = view::file_side("candidate", body.candidate.get())?;
         Ok(diff::diff(&baseline, &candidate, body.assume))
     });
-    let report = report.await.map_err(|e| AppError::new(Kind::Internal, "internal", format!("the diff ended: {e}")))?;
+    let report = report
+        .await
+        .map_err(|e| AppError::new(Kind::Internal, "internal", format!("the diff ended: {e}")))?;
     Ok(Json(report?))
 }

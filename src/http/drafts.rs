@@ -60,7 +60,8 @@ pub(super) async fn approve_draft(
 ) -> Result<Response, Error> {
     let version = app.approve(&catalog, draft.0, body.accept_breaking, &body.reason, ACTOR).await?;
     let location = format!("/api/v1/catalogs/{}/versions/{}", version.catalog, version.version);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(wire::Version::from(version))).into_response())
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(wire::Version::from(version)))
+        .into_response())
 }
 
 #[derive(Deserialize)]

@@ -60,8 +60,11 @@ pub(super) async fn get_live_catalog(
     let pages = pages(&app, &environment, query.catalog.as_ref()).await?;
     let [page] = pages.as_slice() else {
         let names: Vec<_> = pages.iter().map(|p| format!("`{}`", p.pointer.catalog)).collect();
-        let message = format!("environment `{environment}` holds {} catalogs: {}", names.len(), names.join(", "));
-        return Err(AppError::new(Kind::Invalid, "ambiguous-catalog", message).help("add `?catalog=NAME`").into());
+        let message =
+            format!("environment `{environment}` holds {} catalogs: {}", names.len(), names.join(", "));
+        return Err(AppError::new(Kind::Invalid, "ambiguous-catalog", message)
+            .help("add `?catalog=NAME`")
+            .into());
     };
     let etag = format!("\"{}\"", page.pointer.digest);
     let caching = [(header::ETAG, etag.clone()), (header::CACHE_CONTROL, "no-cache".to_owned())];

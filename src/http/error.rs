@@ -45,7 +45,9 @@ pub enum Error {
     #[error("the body is larger than this route reads")]
     BodyTooLarge,
     /// A pointer move without the generation that the caller saw.
-    #[error("the header `If-Match` is missing; a pointer is moved only from the generation that the caller saw")]
+    #[error(
+        "the header `If-Match` is missing; a pointer is moved only from the generation that the caller saw"
+    )]
     MissingIfMatch,
     /// A generation that is none.
     #[error("the header `If-Match` is `{0}`, which names no generation")]

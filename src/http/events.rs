@@ -22,7 +22,9 @@ pub(super) async fn list_events(
 ) -> Result<Json<wire::Items<wire::Event>>, Error> {
     let limit = query.limit.unwrap_or(100);
     if !(1..=MAX_EVENTS).contains(&limit) {
-        return Err(Error::InvalidQuery(format!("asks for {limit} events; 1 to {MAX_EVENTS} can be asked for")));
+        return Err(Error::InvalidQuery(format!(
+            "asks for {limit} events; 1 to {MAX_EVENTS} can be asked for"
+        )));
     }
     Ok(Json(wire::Items::of(app.events(limit).await?)))
 }

@@ -41,7 +41,10 @@ impl TryFrom<String> for DraftId {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
         let digits = text.strip_prefix("d-").unwrap_or(&text);
-        digits.parse().map(Self).map_err(|_| format!("`{text}` is no draft; drafts are numbered, such as d-31"))
+        digits
+            .parse()
+            .map(Self)
+            .map_err(|_| format!("`{text}` is no draft; drafts are numbered, such as d-31"))
     }
 }
 
@@ -81,7 +84,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(Error::InvalidBody("is no JSON object".to_owned()));
         }
-        serde_json::from_slice(&bytes).map(Self).map_err(|e| Error::InvalidBody(format!("cannot be read: {e}")))
+        serde_json::from_slice(&bytes)
+            .map(Self)
+            .map_err(|e| Error::InvalidBody(format!("cannot be read: {e}")))
     }
 }
 
@@ -120,6 +125,10 @@ impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
         let Some(header) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
         let key = header.to_str().map_err(|_| Error::InvalidIdempotencyKey)?;
-        if (1..=128).contains(&key.len()) { Ok(Self(Some(key.to_owned()))) } else { Err(Error::InvalidIdempotencyKey) }
+        if (1..=128).contains(&key.len()) {
+            Ok(Self(Some(key.to_owned())))
+        } else {
+            Err(Error::InvalidIdempotencyKey)
+        }
     }
 }

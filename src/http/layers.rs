@@ -25,9 +25,9 @@ const BODY_BYTES: usize = 64 << 10;
 /// machine are answered, because a page of another site can point its own name at 127.0.0.1 and would then count as
 /// this site (DNS rebinding). On other addresses the names are the operator's business.
 pub fn layers(router: Router, bound: SocketAddr) -> Router {
-    let router = router
-        .layer(DefaultBodyLimit::max(BODY_BYTES))
-        .layer(CsrfLayer::new().with_rejection_response(|_: ProtectionError| Error::CrossOrigin.into_response()));
+    let router = router.layer(DefaultBodyLimit::max(BODY_BYTES)).layer(
+        CsrfLayer::new().with_rejection_response(|_: ProtectionError| Error::CrossOrigin.into_response()),
+    );
     let router = if bound.ip().is_loopback() { router.layer(from_fn(refuse_foreign_hosts)) } else { router };
     router
         .layer(CatchPanicLayer::custom(panicked))

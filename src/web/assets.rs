@@ -30,9 +30,8 @@ impl Asset {
     }
 }
 
-static STYLESHEET: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("text/css; charset=utf-8", include_str!("../../templates/assets/app.css"))
-});
+static STYLESHEET: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("text/css; charset=utf-8", include_str!("../../templates/assets/app.css")));
 static MARK: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("image/svg+xml", include_str!("../../templates/assets/mark.svg")));
 

@@ -64,7 +64,12 @@ pub(super) async fn show_diff(
     Ok(page(status, &shown))
 }
 
-async fn compared(app: &App, baseline: &str, candidate: &str, assume: Assumption) -> Result<Report, AppError> {
+async fn compared(
+    app: &App,
+    baseline: &str,
+    candidate: &str,
+    assume: Assumption,
+) -> Result<Report, AppError> {
     let (baseline, candidate) = (app.side(baseline).await?, app.side(candidate).await?);
     // Deciding containment is computing, so it leaves the threads that answer requests.
     tokio::task::spawn_blocking(move || diff::diff(&baseline, &candidate, assume))

@@ -119,7 +119,9 @@ async fn shown(
         None => None,
     };
     let other = match assume {
-        Some(assume) if assume != draft.report.assumption => Some(app.draft_report(catalog, id.0, assume).await?),
+        Some(assume) if assume != draft.report.assumption => {
+            Some(app.draft_report(catalog, id.0, assume).await?)
+        }
         Some(_) | None => None,
     };
     let status = failure.as_ref().map_or(StatusCode::OK, |e| error::kind(e.kind).0);
@@ -152,7 +154,11 @@ fn draft_page<'d>(
 
 fn releases<'d>(report: &Report, base: Option<&'d Content>, now: &'d Content) -> Vec<Release<'d>> {
     let declared = |content: &'d Content, server: &str| {
-        content.servers.iter().find(|p| p.server.as_str() == server).and_then(|p| p.provenance.server_version())
+        content
+            .servers
+            .iter()
+            .find(|p| p.server.as_str() == server)
+            .and_then(|p| p.provenance.server_version())
     };
     now.servers
         .iter()

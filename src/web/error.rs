@@ -49,7 +49,12 @@ impl IntoResponse for Error {
             }
             Self::WrongMethod(method) => {
                 let message = format!("this address does not answer {method}");
-                (StatusCode::METHOD_NOT_ALLOWED, "Not like this", message, "start from the overview".to_owned())
+                (
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    "Not like this",
+                    message,
+                    "start from the overview".to_owned(),
+                )
             }
         };
         page(status, &ErrorPage { status: status.as_u16(), title, message, help })

@@ -1,11 +1,7 @@
 //! `/`: where everything stands, and what waits for somebody.
 
 use askama::Template;
-use axum::{
-    extract::State,
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 
 use super::{
     environments::lanes,
@@ -39,12 +35,6 @@ pub(super) async fn show_overview(State(app): State<App>) -> Result<Response, Er
         .flat_map(|c| c.pending.iter().map(|(id, verdict)| (c.catalog.name.clone(), *id, *verdict)))
         .collect();
     let servers = app.servers().await?;
-    let overview = Overview {
-        frame: Frame::new(&app, "/"),
-        environments,
-        waiting,
-        catalogs,
-        servers,
-    };
+    let overview = Overview { frame: Frame::new(&app, "/"), environments, waiting, catalogs, servers };
     Ok(page(StatusCode::OK, &overview))
 }

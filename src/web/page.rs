@@ -72,7 +72,10 @@ impl TryFrom<String> for DraftId {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
         let digits = text.strip_prefix("d-").unwrap_or(&text);
-        digits.parse().map(Self).map_err(|_| format!("`{text}` is no draft; drafts are numbered, such as d-31"))
+        digits
+            .parse()
+            .map(Self)
+            .map_err(|_| format!("`{text}` is no draft; drafts are numbered, such as d-31"))
     }
 }
 

@@ -101,7 +101,9 @@ impl<'r> ReportView<'r> {
     ) -> Self {
         let levels = [Level::Breaking, Level::Risky, Level::Undecided, Level::Compatible];
         let (before, after) = (versions(before), versions(after));
-        let lookup = |of: &Versions<'_>, t: &ToolReport| of.get(&(t.server.as_str(), t.tool.as_str())).cloned().cloned();
+        let lookup = |of: &Versions<'_>, t: &ToolReport| {
+            of.get(&(t.server.as_str(), t.tool.as_str())).cloned().cloned()
+        };
         Self {
             levels: levels.map(|level| LevelView::new(report, level)).into(),
             tools: report
@@ -132,7 +134,9 @@ impl ReportView<'_> {
     pub(super) fn meaning(&self) -> &'static str {
         match self.report.verdict {
             Level::Breaking => "Some call or result that is fine under the baseline is not fine any more.",
-            Level::Undecided => "Something could not be proved either way; unknown is never read as compatible.",
+            Level::Undecided => {
+                "Something could not be proved either way; unknown is never read as compatible."
+            }
             Level::Risky => "No schema breaks, but what happens may change.",
             Level::Compatible => "Every change is proved harmless, or words only.",
         }
@@ -178,7 +182,10 @@ impl<'r> FindingView<'r> {
             (None, None) => Values::None,
             (Some(Value::String(was)), Some(Value::String(now))) if is_prose(was) || is_prose(now) => {
                 text::word_diff(was, now).map_or(
-                    Values::Pair { baseline: finding.baseline.as_ref(), candidate: finding.candidate.as_ref() },
+                    Values::Pair {
+                        baseline: finding.baseline.as_ref(),
+                        candidate: finding.candidate.as_ref(),
+                    },
                     Values::Words,
                 )
             }

@@ -48,15 +48,13 @@ pub(super) fn sentence(text: &str) -> String {
                 out.push('`');
                 push(&mut out, part);
             }
-            (false, _) if i == 0 => {
-                match part.chars().next().filter(char::is_ascii_lowercase) {
-                    Some(first) => {
-                        out.push(first.to_ascii_uppercase());
-                        push(&mut out, &part[1..]);
-                    }
-                    None => push(&mut out, part),
+            (false, _) if i == 0 => match part.chars().next().filter(char::is_ascii_lowercase) {
+                Some(first) => {
+                    out.push(first.to_ascii_uppercase());
+                    push(&mut out, &part[1..]);
                 }
-            }
+                None => push(&mut out, part),
+            },
             (false, _) => push(&mut out, part),
         }
     }
@@ -215,7 +213,9 @@ fn push(out: &mut String, text: &str) {
                 while let Some(next) = chars.next_if(|c| smuggled(*c).is_some()) {
                     spelt.extend(smuggled(next));
                 }
-                out.push_str("<mark class=\"hidden-text\" title=\"written in invisible tag characters\">hidden: ");
+                out.push_str(
+                    "<mark class=\"hidden-text\" title=\"written in invisible tag characters\">hidden: ",
+                );
                 push(out, &spelt);
                 out.push_str("</mark>");
             }
@@ -323,7 +323,9 @@ pub(super) mod filters {
             Level::Undecided => "?",
             Level::Breaking => "✕",
         };
-        Ok(Safe(format!("<span class=\"tag {level}\"><span aria-hidden=\"true\">{glyph}</span> {level}</span>")))
+        Ok(Safe(format!(
+            "<span class=\"tag {level}\"><span aria-hidden=\"true\">{glyph}</span> {level}</span>"
+        )))
     }
 
     /// A time: how long ago, with the exact time at hand.

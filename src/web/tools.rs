@@ -161,7 +161,11 @@ fn limits(schema: &Map<String, Value>) -> Vec<String> {
             "enum" => {
                 let values = value.as_array().map_or(&[][..], Vec::as_slice);
                 let shown: Vec<_> = values.iter().take(40).map(Value::to_string).collect();
-                let more = if values.len() > 40 { format!(", … {} more", values.len() - 40) } else { String::new() };
+                let more = if values.len() > 40 {
+                    format!(", … {} more", values.len() - 40)
+                } else {
+                    String::new()
+                };
                 format!("one of {}{more}", shown.join(", "))
             }
             "const" => format!("always {value}"),
