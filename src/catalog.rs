@@ -141,7 +141,13 @@ impl Policy {
         &self,
         report: &'r Report,
     ) -> Option<(&'r crate::diff::ToolReport, &'r crate::diff::Finding)> {
-        report.findings().find(|(_, f)| f.absolute || self.fail_on.contains(&f.level))
+        report.findings().find(|(_, f)| self.blocks_finding(f))
+    }
+
+    /// Whether this finding blocks.
+    #[must_use]
+    pub fn blocks_finding(&self, finding: &crate::diff::Finding) -> bool {
+        finding.absolute || self.fail_on.contains(&finding.level)
     }
 }
 

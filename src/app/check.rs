@@ -11,7 +11,7 @@ use crate::{
     diff::{Assumption, Level, Report, Side, diff},
     mcp::{self, Limits, Source},
     name::{CatalogName, EnvironmentName, ServerName},
-    snapshot::{Listing, Outcome},
+    snapshot::{Evidence, Listing, Outcome},
 };
 
 /// The answer of a gate.
@@ -56,26 +56,23 @@ pub fn gate(baseline: &Side, candidate: &Side, policy: &Policy) -> Gate {
 /// [`Kind::Unavailable`] where the listing did not end well, with its evidence, or a tool has no contract: what a live
 /// server answers is never the caller's mistake.
 pub async fn list_side(label: &str, source: &Source) -> Result<Side, AppError> {
-    let listing = mcp::list(source, &Limits::default()).await;
-    if listing.outcome != Outcome::Ok {
-        return Err(failed_listing(label, &listing));
+    let Listing { outcome, evidence, tools, .. } = mcp::list(source, &Limits::default()).await;
+    if outcome != Outcome::Ok {
+        return Err(failed_listing(label, outcome, evidence));
     }
-    let contracts = listing.tools.iter().map(Contract::of).collect::<Result<Vec<_>, _>>().map_err(|e| {
+    let contracts = tools.iter().map(Contract::of).collect::<Result<Vec<_>, _>>().map_err(|e| {
         AppError::new(Kind::Unavailable, "malformed-tool", format!("server `{label}`: {e}"))
             .help("no host can call such a tool; repair it in the server")
     })?;
     Ok(Side { label: label.to_owned(), servers: vec![(None, contracts)] })
 }
 
-fn failed_listing(label: &str, listing: &Listing) -> AppError {
-    let evidence = listing.evidence.clone();
-    let mut error = AppError::new(
-        Kind::Unavailable,
-        "listing-failed",
-        format!("server `{label}` could not be listed ({}): {}", listing.outcome, evidence.message),
-    )
-    .help(evidence.help.clone());
-    error.listing = Some(Box::new((listing.outcome, evidence)));
+/// The failure that a listing without a good end is to whoever wanted the list.
+#[must_use]
+pub fn failed_listing(label: &str, outcome: Outcome, evidence: Evidence) -> AppError {
+    let message = format!("server `{label}` could not be listed ({outcome}): {}", evidence.message);
+    let mut error = AppError::new(Kind::Unavailable, "listing-failed", message).help(evidence.help.clone());
+    error.listing = Some(Box::new((outcome, evidence)));
     error
 }
 

@@ -25,8 +25,17 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let actor = context.actor()?;
-    let version = context.with_app(Access::Read, async |app| {
+    let approved = context.with_app(Access::Read, async |app| {
         app.approve(&args.catalog, args.draft, args.accept_breaking, &args.reason, &actor).await
+    });
+    let version = approved.map_err(|error| match error.code {
+        // The flag is this face's word for it.
+        "policy-blocks" => error.help(format!(
+            "read it with `toolpact show {0} d-{1}`, then accept it with `--accept-breaking`, or refuse it with \
+             `toolpact reject {0} d-{1} --reason …`",
+            args.catalog, args.draft
+        )),
+        _ => error,
     })?;
     Ok(Answer::from(format!(
         "d-{} is approved as {}@{}\nmove it with `toolpact promote ENVIRONMENT {2} --catalog {1} --reason …`\n",

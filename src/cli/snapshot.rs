@@ -11,7 +11,7 @@ use super::{
     source::{self, Chosen},
 };
 use crate::{
-    app::{AppError, Kind, view},
+    app::{AppError, Kind, check, view},
     name::ServerName,
     snapshot::{Evidence, Listing, Outcome, Provenance, read_saved},
 };
@@ -43,12 +43,22 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
                 .with_app(Access::Write, async |app| app.record(&args.name, listing.clone(), &actor).await)?
         }
     };
-    let exit = if recorded.listing.outcome == Outcome::Ok { exit::PASSED } else { exit::COULD_NOT_RUN };
-    let text = match args.format {
-        Format::Text => written(&recorded),
-        Format::Json => json::document(&recorded)?,
-    };
-    Ok(Answer { text, exit })
+    let ok = recorded.listing.outcome == Outcome::Ok;
+    Ok(match args.format {
+        Format::Json => Answer {
+            text: json::document(&recorded)?,
+            exit: if ok { exit::PASSED } else { exit::COULD_NOT_RUN },
+        },
+        Format::Text if ok => written(&recorded).into(),
+        Format::Text => return Err(failed(recorded.listing)),
+    })
+}
+
+fn failed(row: view::ListingRow) -> AppError {
+    let mut error = check::failed_listing(row.server.as_str(), row.outcome, row.evidence);
+    let stands = "the failure is recorded; the last good snapshot stands";
+    error.help = if error.help.is_empty() { stands.to_owned() } else { format!("{}; {stands}", error.help) };
+    error
 }
 
 fn saved(path: &str) -> Result<Listing, AppError> {
@@ -69,26 +79,15 @@ fn saved(path: &str) -> Result<Listing, AppError> {
 fn written(recorded: &view::Recorded) -> String {
     let row = &recorded.listing;
     let mut out = String::new();
-    match (&row.digest, row.tools) {
-        (Some(digest), Some(tools)) => {
-            let version =
-                row.provenance.server_version().map(|v| format!(", server version {}", safe::word(v)));
-            let revision = row.provenance.protocol_version.as_deref();
-            let revision = revision.map(|r| format!(", protocol {}", safe::word(r)));
-            _ = writeln!(
-                out,
-                "{}@{}: {tools} tools{}{}",
-                row.server,
-                digest.short(),
-                version.unwrap_or_default(),
-                revision.unwrap_or_default(),
-            );
-        }
-        _ => {
-            let message = safe::line(&row.evidence.message, 500);
-            _ = writeln!(out, "{}: listing failed ({}): {message}", row.server, row.outcome);
-        }
+    let digest = row.digest.as_ref().map_or("", |d| d.short());
+    _ = write!(out, "{}@{digest}: {} tools", row.server, row.tools.unwrap_or_default());
+    if let Some(version) = row.provenance.server_version() {
+        _ = write!(out, ", server version {}", safe::word(version));
     }
+    if let Some(revision) = &row.provenance.protocol_version {
+        _ = write!(out, ", protocol {}", safe::word(revision));
+    }
+    out.push('\n');
     text::evidence(&mut out, &row.evidence);
     match &recorded.drift {
         view::Drift::First => out.push_str("first snapshot of this server\n"),
@@ -101,12 +100,8 @@ fn written(recorded: &view::Recorded) -> String {
                 before.short()
             );
         }
-        view::Drift::Unknown => {
-            out.push_str("recorded as failed; the last good snapshot stands\n");
-            if !row.evidence.help.is_empty() {
-                _ = writeln!(out, "help: {}", safe::line(&row.evidence.help, 500));
-            }
-        }
+        // Only of a listing that failed, which is an error and not written here.
+        view::Drift::Unknown => {}
     }
     for draft in &recorded.drafts {
         _ = writeln!(

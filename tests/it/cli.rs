@@ -222,9 +222,10 @@ fn a_tool_named_twice_blocks_every_gate() {
 fn failed_listing(list: &str, outcome: &str, parts: &[&str]) {
     let user = User::new();
     let ended = snapshot(&user, &script(list)).code(COULD_NOT_RUN);
-    let failed = format!("orders: listing failed ({outcome})");
-    for part in [failed.as_str()].iter().chain(parts) {
-        assert!(ended.stdout.contains(part), "no {part:?} in {}", ended.stdout);
+    assert_eq!(ended.stdout, "");
+    let failed = format!("error: server `orders` could not be listed ({outcome}): ");
+    for part in [failed.as_str(), "help: "].iter().chain(parts) {
+        assert!(ended.stderr.contains(part), "no {part:?} in {}", ended.stderr);
     }
     let status = user.run(&["status"]).code(PASSED);
     assert!(status.stdout.contains(outcome) && status.stdout.contains("never listed"), "{}", status.stdout);
@@ -275,7 +276,7 @@ fn a_cursor_without_end_is_too_large() {
 fn a_command_that_does_not_exist_could_not_run() {
     let user = User::new();
     let ended = user.run(&["snapshot", "orders", "--", "./no-such-server"]).code(COULD_NOT_RUN);
-    assert!(ended.stdout.contains("no-such-server"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("no-such-server"), "{}", ended.stderr);
     user.file("baseline.json", ONE_TOOL);
     let ended = user.run(&["gate", "--baseline", "baseline.json", "--", "./no-such-server"]);
     assert!(ended.code(COULD_NOT_RUN).stderr.contains("no-such-server"));

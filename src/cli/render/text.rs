@@ -79,7 +79,12 @@ pub(in crate::cli) fn gate(gate: &Gate, policy: &Policy, style: Style) -> String
         }
         Some(Blocked { rule, level, server, tool }) => {
             let tool = name(server, tool);
-            _ = writeln!(out, "gate: {} by {rule} ({level}): {tool}", style.painted("blocked", "1;31"));
+            let blocking = gate.report.findings().filter(|(_, f)| policy.blocks_finding(f)).count();
+            let more = match blocking.saturating_sub(1) {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            _ = writeln!(out, "gate: {} by {rule} ({level}): {tool}{more}", style.painted("blocked", "1;31"));
         }
     }
     out
@@ -138,15 +143,11 @@ fn name(server: &str, tool: &str) -> String {
 }
 
 fn one_line(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style) {
-    let message = safe::line(&finding.message, 300);
-    let level = style.level(finding.level);
-    _ = writeln!(out, "{level}: {}: {message} ({})", name(&tool.server, &tool.tool), finding.rule);
+    _ = writeln!(out, "{}: {} ({})", style.level(finding.level), sentence(tool, finding), finding.rule);
 }
 
 fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style) {
-    let message = safe::line(&finding.message, 500);
-    let level = style.level(finding.level);
-    _ = writeln!(out, "{level}: {}: {message}", name(&tool.server, &tool.tool));
+    _ = writeln!(out, "{}: {}", style.level(finding.level), sentence(tool, finding));
     let at = match finding.pointer.as_str() {
         "" => String::new(),
         pointer => format!("  at {}", safe::word(pointer)),
@@ -162,7 +163,29 @@ fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style)
     let explain = format!("`toolpact explain {}`", finding.rule);
     match finding.help.as_str() {
         "" => _ = writeln!(out, "  help: {explain}"),
-        help => _ = writeln!(out, "  help: {}; {explain}", safe::line(help, 500)),
+        help => _ = writeln!(out, "  help: {}; {explain}", safe::line(&clause(help), 500)),
+    }
+}
+
+/// The tool and what happened to it. Messages about the tool as a whole begin with it already.
+fn sentence(tool: &ToolReport, finding: &Finding) -> String {
+    let whole = format!("tool `{}` ", tool.tool);
+    match finding.message.strip_prefix(&whole) {
+        Some(rest) => format!("{} {}", name(&tool.server, &tool.tool), safe::line(rest, 500)),
+        None => format!("{}: {}", name(&tool.server, &tool.tool), safe::line(&finding.message, 500)),
+    }
+}
+
+/// A sentence as part of another: no capital, no period.
+fn clause(sentence: &str) -> String {
+    let sentence = sentence.trim_end_matches('.');
+    let mut letters = sentence.chars();
+    match (letters.next(), letters.next()) {
+        // Not an abbreviation.
+        (Some(first), Some(second)) if first.is_ascii_uppercase() && second.is_lowercase() => {
+            format!("{}{}", first.to_ascii_lowercase(), &sentence[1..])
+        }
+        _ => sentence.to_owned(),
     }
 }
 
@@ -269,7 +292,7 @@ mod tests {
             at: Pointer::root().join("state"),
             reason: "\"all\" is not one of \"open\" or \"closed\"".to_owned(),
         });
-        broken.help = "keep \"all\"".to_owned();
+        broken.help = "Keep \"all\".".to_owned();
         let mut said = finding("description-changed", Level::Compatible, "says it differently \u{1b}[31m");
         said.surface = Surface::Presentation;
         let tool = |name: &str, verdict, required_bump, findings| ToolReport {
