@@ -88,7 +88,7 @@ fn written(recorded: &view::Recorded) -> String {
         _ = write!(out, ", protocol {}", safe::word(revision));
     }
     out.push('\n');
-    text::evidence(&mut out, &row.evidence);
+    text::deviations(&mut out, &row.evidence);
     match &recorded.drift {
         view::Drift::First => out.push_str("first snapshot of this server\n"),
         view::Drift::Identical => out.push_str("identical to the snapshot before\n"),

@@ -55,11 +55,11 @@ pub(in crate::cli) fn colour_wanted() -> bool {
 /// A diff.
 pub(in crate::cli) fn report(report: &Report, style: Style) -> String {
     let mut out = String::new();
-    for (tool, finding) in report.findings() {
-        match finding.level {
-            Level::Compatible => one_line(&mut out, tool, finding, style),
-            Level::Risky | Level::Undecided | Level::Breaking => in_full(&mut out, tool, finding, style),
-        }
+    for (tool, finding) in report.findings().filter(|(_, f)| f.level != Level::Compatible) {
+        in_full(&mut out, tool, finding, style);
+    }
+    for tool in &report.tools {
+        compatible(&mut out, tool, style);
     }
     if !out.is_empty() {
         out.push('\n');
@@ -102,33 +102,37 @@ pub(in crate::cli) fn error(error: &AppError) -> String {
     out
 }
 
-/// What was seen of a listing that failed, or of one that deviates.
-pub(in crate::cli) fn evidence(out: &mut String, evidence: &Evidence) {
-    let mut row = |what: &str, text: &str| _ = writeln!(out, "  {what:<9}{}", safe::line(text, 400));
+/// What was seen of a listing that failed.
+fn evidence(out: &mut String, evidence: &Evidence) {
     if let Some(code) = evidence.exit_code {
-        row("exit", &code.to_string());
+        row(out, "exit", &code.to_string());
     }
     if let Some(status) = evidence.http_status {
-        row("status", &status.to_string());
+        row(out, "status", &status.to_string());
     }
     if let Some(after) = &evidence.retry_after {
-        row("retry", after);
+        row(out, "retry", &safe::word(after));
     }
     if let Some(error) = &evidence.rpc_error {
-        row("answer", &error.to_string());
+        row(out, "answer", &safe::line(&error.to_string(), 400));
     }
-    for warning in &evidence.warnings {
-        row("warning", warning);
-    }
-    if evidence.stray_lines > 0 {
-        row("stray", &format!("{} lines on stdout are no JSON-RPC", evidence.stray_lines));
-    }
-    for line in &evidence.stray_samples {
-        row("stdout", line);
-    }
+    deviations(out, evidence);
     let tail: Vec<&str> = evidence.stderr_tail.lines().filter(|l| !l.trim().is_empty()).collect();
     for line in tail.iter().skip(tail.len().saturating_sub(STDERR_LINES)) {
-        row("stderr", line);
+        row(out, "stderr", &safe::line(line, 400));
+    }
+}
+
+/// What a server did that the protocol does not allow, and that did not hinder the listing.
+pub(in crate::cli) fn deviations(out: &mut String, evidence: &Evidence) {
+    for warning in &evidence.warnings {
+        row(out, "warning", &safe::line(warning, 400));
+    }
+    if evidence.stray_lines > 0 {
+        row(out, "stray", &format!("{} lines on stdout are no JSON-RPC", evidence.stray_lines));
+    }
+    for line in &evidence.stray_samples {
+        row(out, "stdout", &safe::line(line, 400));
     }
 }
 
@@ -142,8 +146,20 @@ fn name(server: &str, tool: &str) -> String {
     }
 }
 
-fn one_line(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style) {
-    _ = writeln!(out, "{}: {} ({})", style.level(finding.level), sentence(tool, finding), finding.rule);
+/// What is compatible about a tool, on one line.
+fn compatible(out: &mut String, tool: &ToolReport, style: Style) {
+    let findings: Vec<&Finding> = tool.findings.iter().filter(|f| f.level == Level::Compatible).collect();
+    let level = style.level(Level::Compatible);
+    match findings.as_slice() {
+        [] => {}
+        [only] => _ = writeln!(out, "{level}: {} ({})", sentence(tool, only), only.rule),
+        several => {
+            let mut rules: Vec<&str> = several.iter().map(|f| f.rule.as_str()).collect();
+            rules.dedup();
+            let (name, count) = (name(&tool.server, &tool.tool), several.len());
+            _ = writeln!(out, "{level}: {name}: {count} changes ({})", rules.join(", "));
+        }
+    }
 }
 
 fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style) {
