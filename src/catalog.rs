@@ -314,7 +314,7 @@ pub struct EnvironmentPointer {
     pub digest: Digest,
     /// Counts the moves, from 1. Zero means "nothing was ever live here" and is what the first promotion expects.
     pub generation: i64,
-    /// A version that was left by a rollback and is refused until released.
+    /// The version that the newest unreleased rollback left; refused until released. Earlier ones may be held too.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hold: Option<CatalogVersion>,
     /// Who moved it last.

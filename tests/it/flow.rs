@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolpact::{
     app::{App, AppError, Kind, MoveRequest, view::Drift},
     catalog::{CatalogVersion, Content, DraftStatus, MoveKind, event::NewEvent},
-    diff::{Bump, Level, Report},
+    diff::{Assumption, Bump, Level, Report},
     name::CatalogName,
     snapshot::{Evidence, Listing, Outcome, Provenance},
     store::{Catalogs as _, NewDraft, sqlite::SqliteStore},
@@ -88,6 +88,37 @@ async fn a_version_is_promoted_rolled_back_held_and_released() {
     );
     let check = app.verify_events().await.expect("checked");
     assert_eq!((check.events, check.broken), (12, None));
+}
+
+#[tokio::test]
+async fn every_version_that_a_rollback_left_stays_held_until_released() {
+    let (app, _store) = two_versions().await;
+    app.apply("orders", "catalogVersion: 2026.12.01\ntools: []\n", "ann").await.expect("applied");
+    let third: CatalogVersion = is("2026.12.01");
+    app.promote(&to("production", first(), 0)).await.expect("promoted");
+    app.promote(&to("production", second(), 1)).await.expect("promoted");
+    app.rollback(&to("production", first(), 2)).await.expect("rolled back");
+    app.promote(&to("production", third, 3)).await.expect("promoted");
+    app.rollback(&to("production", first(), 4)).await.expect("rolled back");
+    for (held, hold) in
+        [([third, second()].as_slice(), Some(third)), (&[second()], Some(second())), (&[], None)]
+    {
+        let page = app.environment(&is("production")).await.expect("there").remove(0);
+        assert_eq!(page.pointer.hold, hold);
+        assert_eq!(page.promotable.len(), 2 - held.len());
+        assert_eq!(page.rollback_targets.len(), 2 - held.len());
+        for version in held {
+            assert_eq!(refused(app.promote(&to("production", *version, 5)).await).1, "held");
+        }
+        if hold.is_some() {
+            assert_eq!(
+                refused(app.release_hold(&is("production"), None, 4, "mended", "ann").await).0,
+                Kind::Stale
+            );
+            app.release_hold(&is("production"), None, 5, "mended", "ann").await.expect("released");
+        }
+    }
+    app.promote(&to("production", second(), 5)).await.expect("promoted");
 }
 
 #[tokio::test]
@@ -249,6 +280,10 @@ async fn drift_makes_a_draft_and_a_newer_one_supersedes_it() {
         async move { app.get_draft(&orders(), id).await.expect("there").status }
     };
     assert_eq!((status(old.id).await, status(new.id).await), (DraftStatus::Superseded, DraftStatus::Pending));
+
+    let strict = app.draft_report(&orders(), new.id, Assumption::Strict).await.expect("judged again");
+    assert_eq!((strict.assumption, strict.baseline.as_str()), (Assumption::Strict, "orders@2026.11.30.1"));
+    assert_eq!(strict.tools.len(), new.report.tools.len());
 
     // What was refused does not come back by itself, only when somebody asks.
     let rejected = app.reject(&orders(), new.id, "not now", "ann").await.expect("rejected");
