@@ -1,13 +1,28 @@
 //! What changed between two tool lists, what each change means, and the proof.
 //!
-//! `diff(baseline, candidate)` is pure: two sides in, a [`Report`] out. Rules explain, containment decides.
+//! `diff(baseline, candidate)` is pure: two sides in, a [`Report`] out. Rules explain, containment decides: a break that
+//! no validator confirms is never claimed, and what could not be decided is never called compatible.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod case;
+pub mod change;
+pub mod effect;
 pub mod finding;
+mod judge;
+pub mod rule;
+pub mod rules;
+mod tool;
+pub mod walk;
 
-pub use finding::{Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport, Verdict, Witness};
+use std::collections::BTreeMap;
+
+pub use finding::{Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport, Verdict, Verdicts, Witness};
 
 use crate::{contract::Contract, name::ServerName};
+
+/// The version of the rules. It stands in every report, beside the canonicalisation policy, so that a verdict can be
+/// told from one that other rules gave.
+pub const RULE_SET: &str = "tp1/rules-1";
 
 /// One side of a diff: what it is called, and the contracts of each server in it.
 #[derive(Debug, Clone, Default)]
@@ -23,16 +38,56 @@ pub struct Side {
 /// [`Report::verdicts`].
 #[must_use]
 pub fn diff(baseline: &Side, candidate: &Side, assumption: Assumption) -> Report {
-    let _ = (baseline, candidate);
+    let (before, after) = (by_server(baseline, candidate), by_server(candidate, baseline));
+    let mut servers: Vec<&String> = before.keys().chain(after.keys()).collect();
+    servers.sort_unstable();
+    servers.dedup();
+    let mut tools = Vec::new();
+    let mut verdicts = Verdicts { declared: Level::Compatible, strict: Level::Compatible };
+    let mut unchanged = 0;
+    for server in servers {
+        let none = Vec::new();
+        let (b, c) = (before.get(server).unwrap_or(&none), after.get(server).unwrap_or(&none));
+        for judged in tool::compare(server, b, c, assumption) {
+            verdicts.declared = verdicts.declared.max(judged.verdicts.declared);
+            verdicts.strict = verdicts.strict.max(judged.verdicts.strict);
+            match judged.report {
+                Some(report) => tools.push(report),
+                None => unchanged += 1,
+            }
+        }
+    }
+    tools.sort_by(|a: &ToolReport, b| {
+        b.verdict.cmp(&a.verdict).then_with(|| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)))
+    });
     Report {
-        verdict: Verdict::Compatible,
+        verdict: tools.iter().map(|t| t.verdict).max().unwrap_or(Level::Compatible),
         assumption,
-        verdicts: finding::Verdicts { declared: Verdict::Compatible, strict: Verdict::Compatible },
-        required_bump: Bump::None,
+        verdicts,
+        required_bump: tools.iter().map(|t| t.required_bump).max().unwrap_or(Bump::None),
         baseline: baseline.label.clone(),
         candidate: candidate.label.clone(),
-        rule_set: "tp1".to_owned(),
-        tools: Vec::new(),
-        unchanged: 0,
+        rule_set: RULE_SET.to_owned(),
+        tools,
+        unchanged,
     }
+}
+
+/// A side's contracts by server. A list without a name is the other side's only server, if there is just one.
+fn by_server<'s>(side: &'s Side, other: &Side) -> BTreeMap<String, Vec<&'s Contract>> {
+    let mut out: BTreeMap<String, Vec<&Contract>> = BTreeMap::new();
+    let named = |side: &Side| match side.servers.as_slice() {
+        [(Some(name), _)] => Some(name.to_string()),
+        _ => None,
+    };
+    let both_single = side.servers.len() == 1 && other.servers.len() == 1;
+    for (name, contracts) in &side.servers {
+        let name = match name {
+            Some(name) => name.to_string(),
+            None if both_single => named(other).unwrap_or_default(),
+            None => String::new(),
+        };
+        out.entry(name).or_default().extend(contracts);
+    }
+    out
 }

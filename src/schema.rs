@@ -1,2 +1,192 @@
-//! JSON Schema as a set of values.
+//! JSON Schema as a set of values: is every value of one schema a value of another?
+//!
+//! Three answers ([`Answer`]): contained, refuted by a value that validators confirm, unknown with the reason. The
+//! order of work is: a structural proof ([`prove`]), a search for a value ([`witness`]), then the set algebra of the
+//! `jsonschema` crate ([`algebra`]). Only `schema/` names that crate. Nothing is ever fetched.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod algebra;
+mod declared;
+mod dialect;
+mod facts;
+pub mod limits;
+mod prove;
+mod sample;
+mod witness;
+
+use std::sync::OnceLock;
+
+pub use dialect::resolve;
+pub use facts::{compare, named_types, type_of, types};
+use jsonschema::{Draft, Validator};
+use serde_json::Value;
+
+use crate::json::Pointer;
+
+/// A schema ready to be asked about.
+#[derive(Debug)]
+pub struct Schema {
+    /// The schema as its author wrote it.
+    source: Value,
+    /// The same set of values, written in 2020-12; `Err` says what could not be translated.
+    translated: Result<Value, String>,
+    draft: Draft,
+    validator: OnceLock<Option<Validator>>,
+}
+
+/// A text that is no schema.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("is no valid JSON Schema: {0}")]
+pub struct InvalidSchema(pub String);
+
+/// Why a value is not accepted: where in the value, by which keyword, in the validator's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejection {
+    /// Where in the value.
+    pub at: Pointer,
+    /// The keyword that objects.
+    pub keyword: String,
+    /// The validator's words.
+    pub reason: String,
+}
+
+/// A value that one schema accepts and another rejects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counterexample {
+    /// The value.
+    pub value: Value,
+    /// Everything the rejecting schema says of it; never empty.
+    pub rejections: Vec<Rejection>,
+}
+
+/// Whether every value of one schema is a value of another.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// It is, and this is what proves it.
+    Contained(&'static str),
+    /// It is not: values that show it, the plainest first; never empty.
+    Refuted(Vec<Counterexample>),
+    /// Nobody knows, and this is why.
+    Unknown(String),
+}
+
+impl Schema {
+    /// Reads a schema. `$schema` chooses the dialect; absent, it is 2020-12 (MCP 2025-11-25, SEP-1613).
+    ///
+    /// # Errors
+    /// Where the meta-schema of its dialect rejects it, or it nests or grows beyond [`limits`].
+    pub fn new(source: &Value) -> Result<Self, InvalidSchema> {
+        let nodes = limits::nodes(source);
+        if nodes > limits::MAX_NODES {
+            return Err(InvalidSchema(format!("it has {nodes} members, the limit is {}", limits::MAX_NODES)));
+        }
+        let draft = dialect::of(source);
+        if let Err(error) = jsonschema::meta::options().validate(source) {
+            return Err(InvalidSchema(format!("{error} at `{}`", error.instance_path())));
+        }
+        let translated = dialect::translate(source, draft);
+        Ok(Self { source: source.clone(), translated, draft, validator: OnceLock::new() })
+    }
+
+    /// The set of values whose objects hold only properties that this schema declares, at every depth. Objects of
+    /// which it declares nothing stay as they are. `Err` says why it cannot be expressed.
+    pub(crate) fn closed(&self) -> Result<Self, String> {
+        self.rewritten(declared::close)
+    }
+
+    /// This schema without its objections to undeclared properties, at every depth: a consumer who reads only what
+    /// was declared does not see them.
+    pub(crate) fn opened(&self) -> Result<Self, String> {
+        self.rewritten(declared::open)
+    }
+
+    fn rewritten(&self, rewrite: fn(&Value) -> Result<Value, String>) -> Result<Self, String> {
+        let source = rewrite(self.translated.as_ref().map_err(Clone::clone)?)?;
+        Ok(Self {
+            translated: Ok(source.clone()),
+            source,
+            draft: Draft::Draft202012,
+            validator: OnceLock::new(),
+        })
+    }
+
+    /// Whether the schema accepts a value; nothing where it cannot be compiled (a pattern that is none, a reference
+    /// that leads nowhere).
+    #[must_use]
+    pub fn accepts(&self, value: &Value) -> Option<bool> {
+        Some(self.validator()?.is_valid(value))
+    }
+
+    /// Everything the schema says against a value.
+    #[must_use]
+    pub fn rejections(&self, value: &Value) -> Vec<Rejection> {
+        let Some(validator) = self.validator() else { return Vec::new() };
+        validator
+            .iter_errors(value)
+            .take(limits::REJECTIONS)
+            .map(|e| Rejection {
+                at: Pointer::from(e.instance_path().as_str()),
+                keyword: e.schema_path().as_str().rsplit('/').next().unwrap_or_default().to_owned(),
+                reason: limits::cut(&e.to_string()),
+            })
+            .collect()
+    }
+
+    /// Whether it can be compiled at all, and what hinders it.
+    pub(crate) fn usable(&self) -> bool {
+        self.validator().is_some()
+    }
+
+    fn validator(&self) -> Option<&Validator> {
+        self.validator.get_or_init(|| validator(&self.source, self.draft)).as_ref()
+    }
+}
+
+/// A validator under this dialect. `format` is an annotation, as 2020-12 has it and as older dialects allow.
+fn validator(schema: &Value, draft: Draft) -> Option<Validator> {
+    jsonschema::options().with_draft(draft).should_validate_formats(false).offline().build(schema).ok()
+}
+
+/// Whether every value of `inner` is a value of `outer`.
+///
+/// `also` are further schemas that a counterexample must satisfy, so that a value found in a rewritten schema is known
+/// to be good in the one its author wrote.
+#[must_use]
+pub fn contained(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Answer {
+    if !inner.usable() {
+        return Answer::Unknown("the first schema cannot be compiled".to_owned());
+    }
+    if !outer.usable() {
+        return Answer::Unknown("the second schema cannot be compiled".to_owned());
+    }
+    let both = match (&inner.translated, &outer.translated) {
+        (Ok(a), Ok(b)) => Ok((a, b)),
+        (Err(e), _) | (_, Err(e)) => Err(e.clone()),
+    };
+    if let Ok((a, b)) = both
+        && prove::contained(a, b)
+    {
+        return Answer::Contained("structure");
+    }
+    // A schema that cannot be translated can still be sampled as it stands.
+    let (a, b) = both.as_ref().map_or((&inner.source, &outer.source), |(a, b)| (*a, *b));
+    let found = witness::search(inner, outer, also, a, b);
+    if !found.is_empty() {
+        return Answer::Refuted(found);
+    }
+    match both {
+        Err(reason) => Answer::Unknown(reason),
+        Ok((a, b)) => match algebra::contained(a, b) {
+            algebra::Outcome::Contained => Answer::Contained("set algebra"),
+            algebra::Outcome::Difference(difference) => {
+                let found = witness::search(inner, outer, also, &difference, b);
+                if found.is_empty() {
+                    Answer::Unknown("a difference exists on paper, and no value of it was found".to_owned())
+                } else {
+                    Answer::Refuted(found)
+                }
+            }
+            algebra::Outcome::Unknown(reason) => Answer::Unknown(reason),
+        },
+    }
+}

@@ -1,0 +1,271 @@
+//! One schema surface of one tool: what changed, whether it is proved, and the witness for each break.
+
+use serde_json::Value;
+
+use super::{
+    change::{Change, Place},
+    effect,
+    finding::{Assumption, Level, Surface, Verdicts, Witness},
+    rule::Remark,
+    rules::{invalid_schema, notation_changed, undecided_change, unexplained_change},
+    walk,
+};
+use crate::{
+    contract::normal_schema,
+    schema::{self, Answer, Counterexample, Schema},
+};
+
+/// What the judge says.
+pub(super) struct Judged {
+    /// Under the assumption asked for.
+    pub(super) remarks: Vec<(Remark, Option<Witness>)>,
+    /// Under both.
+    pub(super) verdicts: Verdicts,
+}
+
+/// Judges two schema documents that differ.
+pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assumption: Assumption) -> Judged {
+    let only = |remark: Remark| Judged {
+        verdicts: Verdicts { declared: remark.level, strict: remark.level },
+        remarks: vec![(remark, None)],
+    };
+    let before = Schema::new(baseline);
+    let (before, after) = match (before, Schema::new(candidate)) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Ok(_), Err(e)) => return only(invalid_schema::remark(surface, &e.to_string(), true)),
+        (Err(e), _) => return only(invalid_schema::remark(surface, &e.to_string(), false)),
+    };
+    let answers = ask(surface, &before, &after);
+    let (written, rewritten) = (normal_schema(baseline), normal_schema(candidate));
+    let changes = walk::changes(surface, &written, &rewritten);
+    let context = Context { surface, baseline: &written, candidate: &rewritten };
+    let declared = context.findings(&answers.declared, &changes, Assumption::Declared);
+    let strict = context.findings(&answers.strict, &changes, Assumption::Strict);
+    let fold = |remarks: &[(Remark, Option<Witness>)]| {
+        remarks.iter().map(|(r, _)| r.level).max().unwrap_or(Level::Compatible)
+    };
+    let verdicts = Verdicts { declared: fold(&declared), strict: fold(&strict) };
+    let mut remarks = match assumption {
+        Assumption::Declared => declared,
+        Assumption::Strict => strict,
+    };
+    if remarks.is_empty() {
+        let back = contained(surface, &after, &before, &[]);
+        let remark = if matches!(back, Answer::Contained(_)) {
+            notation_changed::remark(surface)
+        } else {
+            Remark { level: Level::Compatible, ..unexplained_change::remark(surface) }.saying(match surface {
+                Surface::Output => "the schema is written otherwise, and promises at least what it did",
+                _ => "the schema is written otherwise, and takes all that it took",
+            })
+        };
+        remarks.push((remark, None));
+    }
+    Judged { remarks, verdicts }
+}
+
+struct Answers {
+    declared: Answer,
+    strict: Answer,
+}
+
+/// Asks under both assumptions, and no question whose answer follows from another.
+fn ask(surface: Surface, before: &Schema, after: &Schema) -> Answers {
+    let declared = match surface {
+        Surface::Output => match before.opened() {
+            Ok(opened) => only_rejected(schema::contained(after, &opened, &[]), before),
+            Err(reason) => Answer::Unknown(reason),
+        },
+        _ => match before.closed() {
+            Ok(closed) => schema::contained(&closed, after, &[before]),
+            Err(reason) => Answer::Unknown(reason),
+        },
+    };
+    match declared {
+        // Fewer values are meant by `declared`, so what breaks there breaks under `strict`.
+        Answer::Refuted(found) => Answers { strict: Answer::Refuted(found.clone()), declared: Answer::Refuted(found) },
+        declared => match contained(surface, before, after, &[]) {
+            Answer::Contained(how) => Answers { declared: Answer::Contained(how), strict: Answer::Contained(how) },
+            strict => Answers { declared, strict },
+        },
+    }
+}
+
+/// The question of a surface: callers send input, so the baseline's values must be the candidate's; they read output, so
+/// the candidate's must be the baseline's.
+fn contained(surface: Surface, before: &Schema, after: &Schema, also: &[&Schema]) -> Answer {
+    match surface {
+        Surface::Output => schema::contained(after, before, also),
+        _ => schema::contained(before, after, also),
+    }
+}
+
+/// Counterexamples against a rewritten schema that the schema itself rejects as well.
+fn only_rejected(answer: Answer, by: &Schema) -> Answer {
+    match answer {
+        Answer::Refuted(mut found) => {
+            found.retain(|c| by.accepts(&c.value) == Some(false));
+            if found.is_empty() {
+                Answer::Unknown("values were found, and the schema as written accepts them".to_owned())
+            } else {
+                Answer::Refuted(found)
+            }
+        }
+        answer => answer,
+    }
+}
+
+struct Context<'a> {
+    surface: Surface,
+    baseline: &'a Value,
+    candidate: &'a Value,
+}
+
+impl Context<'_> {
+    fn findings(&self, answer: &Answer, changes: &[Change], assumption: Assumption) -> Vec<(Remark, Option<Witness>)> {
+        let mut out: Vec<(Remark, Option<Witness>)> =
+            changes.iter().map(|change| self.finding(answer, change, assumption)).collect();
+        let has = |out: &[(Remark, Option<Witness>)], level| out.iter().any(|(r, _)| r.level == level);
+        match answer {
+            Answer::Refuted(found) if !has(&out, Level::Breaking) => {
+                let witness = found.first().map(|c| witness(c, None));
+                out.push((unexplained_change::remark(self.surface), witness));
+            }
+            Answer::Unknown(reason) if !has(&out, Level::Undecided) => {
+                out.push((undecided_change::remark(self.surface, reason), None));
+            }
+            Answer::Refuted(_) | Answer::Unknown(_) | Answer::Contained(_) => {}
+        }
+        out
+    }
+
+    fn finding(&self, answer: &Answer, change: &Change, assumption: Assumption) -> (Remark, Option<Witness>) {
+        let effect = match assumption {
+            Assumption::Declared => change.declared,
+            Assumption::Strict => change.effect,
+        };
+        let claimed = effect::level(self.surface, effect);
+        let floor =
+            if change.ignored && self.surface == Surface::Input { Level::Risky } else { Level::Compatible };
+        let (level, witness, doubt) = match (claimed, answer) {
+            (Level::Compatible | Level::Risky, _) => (claimed, None, None),
+            (Level::Breaking | Level::Undecided, Answer::Contained(_)) => (Level::Compatible, None, None),
+            (Level::Breaking | Level::Undecided, Answer::Refuted(found)) => {
+                match found.iter().find_map(|c| shown_by(c, change).map(|r| witness(c, Some(r)))) {
+                    Some(witness) => (Level::Breaking, Some(witness), None),
+                    None => self.alone(change, assumption, "no value was found that shows this change by itself"),
+                }
+            }
+            (Level::Breaking | Level::Undecided, Answer::Unknown(reason)) => self.alone(change, assumption, reason),
+        };
+        let mut remark = Remark::new(change.rule, level.max(floor), self.surface, change.at.as_str(), change.message.clone())
+            .values(change.baseline.clone(), change.candidate.clone());
+        if let Some(doubt) = doubt {
+            remark = remark.help(format!("not decided: {doubt}"));
+        } else if matches!(level.max(floor), Level::Breaking | Level::Risky)
+            && let Some(rule) = super::rules::find(change.rule)
+        {
+            remark = remark.help(rule.instead);
+        }
+        (remark, witness)
+    }
+
+    /// Judges one change by its own two schemas, where the whole gives no witness for it.
+    fn alone(&self, change: &Change, assumption: Assumption, doubt: &str) -> (Level, Option<Witness>, Option<String>) {
+        let document = |schema: &Value, root: &Value| -> Option<Schema> { Schema::new(&with_definitions(schema, root)?).ok() };
+        let before = document(&change.nodes.0, self.baseline);
+        let after = document(&change.nodes.1, self.candidate);
+        if let (Some(before), Some(after)) = (before, after) {
+            let answers = ask(self.surface, &before, &after);
+            let answer = match assumption {
+                Assumption::Declared => answers.declared,
+                Assumption::Strict => answers.strict,
+            };
+            if matches!(answer, Answer::Contained(_)) {
+                return (Level::Compatible, None, None);
+            }
+        }
+        (Level::Undecided, None, Some(doubt.to_owned()))
+    }
+}
+
+/// A part of a schema as a document of its own: with the definitions it refers to, where those stand in the usual place.
+fn with_definitions(schema: &Value, root: &Value) -> Option<Value> {
+    fn refers(value: &Value, out: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                for (key, v) in map {
+                    match (key.as_str(), v) {
+                        ("$ref", Value::String(target)) => out.push(target.clone()),
+                        _ => refers(v, out),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|v| refers(v, out)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let Value::Object(members) = schema else { return Some(schema.clone()) };
+    let mut members = members.clone();
+    let mut targets = Vec::new();
+    refers(schema, &mut targets);
+    for key in ["$defs", "definitions", "$schema"] {
+        if let Some(value) = root.get(key) {
+            members.entry(key).or_insert_with(|| value.clone());
+        }
+    }
+    let usual = |t: &String| t.starts_with("#/$defs/") || t.starts_with("#/definitions/");
+    targets.iter().all(usual).then_some(Value::Object(members))
+}
+
+/// The objection to a counterexample that this change is the cause of.
+fn shown_by<'c>(found: &'c Counterexample, change: &Change) -> Option<&'c schema::Rejection> {
+    let around = || {
+        let (_, outer) = change.place.0.split_last()?;
+        Some(Place(outer.to_vec()))
+    };
+    found.rejections.iter().find(|r| {
+        let named = change.name.as_ref().is_none_or(|name| r.reason.contains(name.as_str()));
+        let here = change.place.is(&r.at);
+        let keyword = r.keyword.as_str();
+        match change.rule {
+            "property-removed" => {
+                change.place.is_above(&r.at)
+                    || named
+                        && matches!(keyword, "required" | "additionalProperties" | "unevaluatedProperties")
+                        && around().is_some_and(|p| p.is(&r.at))
+            }
+            "property-added" => {
+                change.place.is_above(&r.at)
+                    || matches!(keyword, "additionalProperties" | "unevaluatedProperties")
+                        && around().is_some_and(|p| p.is(&r.at))
+            }
+            "items-changed" | "additional-properties-changed" | "composition-changed" | "constraint-changed" => {
+                change.place.is_above(&r.at)
+            }
+            "type-changed" => here && matches!(keyword, "type" | "enum" | "const" | "anyOf" | "oneOf"),
+            "enum-value-removed" | "enum-value-added" => {
+                here && matches!(keyword, "type" | "enum" | "const" | "anyOf" | "oneOf")
+            }
+            "additional-properties-closed" | "additional-properties-opened" => {
+                here && matches!(keyword, "additionalProperties" | "unevaluatedProperties")
+                    || change.place.join(super::change::Step::Any).is_above(&r.at)
+            }
+            // A union hides which of its branches objected.
+            _ => {
+                named && here && keyword == change.keyword
+                    || matches!(keyword, "anyOf" | "oneOf") && change.place.is_below(&r.at)
+            }
+        }
+    })
+}
+
+fn witness(found: &Counterexample, by: Option<&schema::Rejection>) -> Witness {
+    // A counterexample has at least one objection.
+    let rejection = by.or(found.rejections.first());
+    Witness {
+        value: found.value.clone(),
+        at: rejection.map(|r| r.at.clone()).unwrap_or_default(),
+        reason: rejection.map(|r| r.reason.clone()).unwrap_or_default(),
+    }
+}

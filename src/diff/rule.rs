@@ -1,0 +1,101 @@
+//! What a rule is: one record in one file, with its cases beside it.
+
+use serde_json::Value;
+
+use super::{
+    change::{Change, Pair},
+    finding::{Level, Surface},
+};
+use crate::{contract::Contract, json::Pointer};
+
+/// A rule.
+pub struct Rule {
+    /// Kebab-case: the event, as its author would search for it. The stem of its files, with `_`.
+    pub id: &'static str,
+    /// Where it looks.
+    pub surfaces: &'static [Surface],
+    /// What changed: one sentence.
+    pub what: &'static str,
+    /// Why it matters, to input and to output.
+    pub why: &'static str,
+    /// What to do instead.
+    pub instead: &'static str,
+    /// Its cases, YAML; the first is the published example.
+    pub cases: &'static str,
+    /// How it looks.
+    pub check: Check,
+}
+
+/// Both schema surfaces.
+pub const SCHEMA: &[Surface] = &[Surface::Input, Surface::Output];
+
+/// How a rule looks.
+pub enum Check {
+    /// At every place of two schemas.
+    Schema(fn(&Pair<'_>, &mut Vec<Change>)),
+    /// At two releases of one tool, beside its schemas.
+    Tool(fn(&Tools<'_>, &mut Vec<Remark>)),
+    /// The engine itself finds it, in the file named like the rule.
+    Engine,
+}
+
+/// Two releases of one tool.
+pub struct Tools<'a> {
+    /// Before.
+    pub baseline: &'a Contract,
+    /// After.
+    pub candidate: &'a Contract,
+}
+
+/// A finding in the making: what a rule that needs no proof says.
+#[derive(Debug, Clone)]
+pub struct Remark {
+    /// The rule.
+    pub rule: &'static str,
+    /// How bad.
+    pub level: Level,
+    /// Where.
+    pub surface: Surface,
+    /// Where in it.
+    pub at: Pointer,
+    /// One sentence.
+    pub message: String,
+    /// Before.
+    pub baseline: Option<Value>,
+    /// After.
+    pub candidate: Option<Value>,
+    /// What to do.
+    pub help: String,
+    /// Never waived.
+    pub absolute: bool,
+}
+
+impl Remark {
+    /// A remark without values.
+    #[must_use]
+    pub fn new(rule: &'static str, level: Level, surface: Surface, at: &str, message: String) -> Self {
+        let (baseline, candidate, help, absolute) = (None, None, String::new(), false);
+        Self { rule, level, surface, at: Pointer::from(at), message, baseline, candidate, help, absolute }
+    }
+
+    /// The same with the values of both sides.
+    #[must_use]
+    pub fn values(mut self, baseline: Option<Value>, candidate: Option<Value>) -> Self {
+        (self.baseline, self.candidate) = (baseline, candidate);
+        self
+    }
+
+    /// The same in other words.
+    #[must_use]
+    pub fn saying(mut self, message: &str) -> Self {
+        message.clone_into(&mut self.message);
+        self
+    }
+
+    /// The same with the next step.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+}

@@ -1,0 +1,218 @@
+//! One server's tools: which came, which went, and what changed in those that stayed.
+
+use serde_json::{Value, json};
+
+use super::{
+    finding::{Assumption, Bump, Finding, Level, Status, Surface, ToolReport, Verdicts, Witness},
+    judge::judge,
+    rule::{Check, Remark, Tools},
+    rules::{self, duplicate_tool_name, notation_changed, tool_added, tool_removed, undecided_change},
+};
+use crate::{contract::Contract, json::Digest};
+
+/// One tool, judged. No report: it is the same on both sides.
+pub(super) struct Compared {
+    pub(super) report: Option<ToolReport>,
+    pub(super) verdicts: Verdicts,
+}
+
+/// Compares the tools of one server, in the baseline's order, new ones last.
+pub(super) fn compare(server: &str, before: &[&Contract], after: &[&Contract], assumption: Assumption) -> Vec<Compared> {
+    // An index keeps two long lists from being compared name by name.
+    let index = |side: &[&'_ Contract]| {
+        let mut map = std::collections::HashMap::new();
+        for (i, c) in side.iter().enumerate() {
+            map.entry(c.name.clone()).or_insert_with(Vec::new).push(i);
+        }
+        map
+    };
+    let (was, is) = (index(before), index(after));
+    let added: Vec<&Contract> = after.iter().copied().filter(|c| !was.contains_key(&c.name)).collect();
+    let mut out = Vec::new();
+    for (i, old) in before.iter().enumerate() {
+        if was[&old.name][0] != i {
+            continue;
+        }
+        match is.get(&old.name).map(Vec::as_slice) {
+            None => out.push(whole(server, old, Status::Removed, tool_removed::remark(old, &added))),
+            Some([new]) if was[&old.name].len() == 1 => out.push(release(server, old, after[*new], assumption)),
+            Some(entries) => {
+                let entries: Vec<&Contract> = entries.iter().map(|j| after[*j]).collect();
+                // Callers may have relied on any entry, and may get any.
+                let olds: Vec<&Contract> = was[&old.name].iter().map(|j| before[*j]).collect();
+                out.push(repeated(server, &olds, &entries, assumption));
+            }
+        }
+    }
+    for (i, new) in after.iter().enumerate() {
+        if was.contains_key(&new.name) || is[&new.name][0] != i {
+            continue;
+        }
+        let mut compared = whole(server, new, Status::Added, tool_added::remark(new));
+        if is[&new.name].len() > 1 {
+            let conflicting = is[&new.name].iter().any(|j| after[*j].digests.contract != new.digests.contract);
+            let remark = duplicate_tool_name::remark(&new.name, is[&new.name].len(), conflicting);
+            add(&mut compared, server, &new.name, remark);
+        }
+        out.push(compared);
+    }
+    out
+}
+
+/// A tool that is on one side only.
+fn whole(server: &str, tool: &Contract, status: Status, remark: Remark) -> Compared {
+    let bump = if status == Status::Removed { Bump::Major } else { Bump::Minor };
+    let level = remark.level;
+    Compared {
+        verdicts: Verdicts { declared: level, strict: level },
+        report: Some(ToolReport {
+            server: server.to_owned(),
+            tool: tool.name.clone(),
+            status,
+            verdict: level,
+            required_bump: bump,
+            findings: vec![finding(server, &tool.name, remark, None)],
+            patch: None,
+        }),
+    }
+}
+
+/// A name that a list gives to several tools: every old entry against every new one, the worst counts.
+fn repeated(server: &str, olds: &[&Contract], news: &[&Contract], assumption: Assumption) -> Compared {
+    let mut worst: Option<Compared> = None;
+    for old in olds {
+        for new in news {
+            let compared = release(server, old, new, assumption);
+            let rank = |c: &Compared| (c.verdicts.declared.max(c.verdicts.strict), c.report.is_some());
+            if worst.as_ref().is_none_or(|w| rank(&compared) > rank(w)) {
+                worst = Some(compared);
+            }
+        }
+    }
+    let mut compared = worst.unwrap_or(Compared {
+        report: None,
+        verdicts: Verdicts { declared: Level::Compatible, strict: Level::Compatible },
+    });
+    if news.len() > 1 {
+        let conflicting = news.iter().any(|n| n.digests.contract != news[0].digests.contract);
+        let remark = duplicate_tool_name::remark(&news[0].name, news.len(), conflicting);
+        add(&mut compared, server, &news[0].name, remark);
+    }
+    compared
+}
+
+fn add(compared: &mut Compared, server: &str, tool: &str, remark: Remark) {
+    let level = remark.level;
+    compared.verdicts.declared = compared.verdicts.declared.max(level);
+    compared.verdicts.strict = compared.verdicts.strict.max(level);
+    let report = compared.report.get_or_insert_with(|| ToolReport {
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        status: Status::Changed,
+        verdict: Level::Compatible,
+        required_bump: Bump::None,
+        findings: Vec::new(),
+        patch: None,
+    });
+    report.verdict = report.verdict.max(level);
+    if level == Level::Breaking {
+        report.required_bump = Bump::Major;
+    }
+    report.findings.push(finding(server, tool, remark, None));
+    report.findings.sort_by(|a, b| b.level.cmp(&a.level));
+}
+
+/// Two releases of one tool.
+fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption) -> Compared {
+    let same = Compared {
+        report: None,
+        verdicts: Verdicts { declared: Level::Compatible, strict: Level::Compatible },
+    };
+    if old.digests.raw == new.digests.raw {
+        return same;
+    }
+    let mut verdicts = same.verdicts;
+    let mut remarks: Vec<(Remark, Option<Witness>)> = Vec::new();
+    let mut merge = |judged: super::judge::Judged| {
+        verdicts.declared = verdicts.declared.max(judged.verdicts.declared);
+        verdicts.strict = verdicts.strict.max(judged.verdicts.strict);
+        remarks.extend(judged.remarks);
+    };
+    if old.normal.get("inputSchema") != new.normal.get("inputSchema") {
+        merge(judge(Surface::Input, old.input_schema(), new.input_schema(), assumption));
+    }
+    if let (Some(before), Some(after)) = (old.output_schema(), new.output_schema())
+        && old.normal.get("outputSchema") != new.normal.get("outputSchema")
+    {
+        merge(judge(Surface::Output, before, after, assumption));
+    }
+    let mut told = Vec::new();
+    for rule in rules::all() {
+        if let Check::Tool(check) = rule.check {
+            check(&Tools { baseline: old, candidate: new }, &mut told);
+        }
+    }
+    // Numbers that a double rounds can hide a change from everything above.
+    if (old.inexact || new.inexact) && remarks.is_empty() && told.is_empty() {
+        told.push(undecided_change::remark(Surface::Input, "it holds numbers too large or too fine to compare exactly"));
+    }
+    for remark in told {
+        verdicts.declared = verdicts.declared.max(remark.level);
+        verdicts.strict = verdicts.strict.max(remark.level);
+        remarks.push((remark, None));
+    }
+    if remarks.is_empty() {
+        remarks.push((notation_changed::remark(Surface::Input), None));
+    }
+    let bump = required_bump(old, new, &remarks);
+    remarks.sort_by(|a, b| b.0.level.cmp(&a.0.level));
+    let verdict = remarks.first().map_or(Level::Compatible, |(r, _)| r.level);
+    let patch = (old.digests.contract != new.digests.contract).then(|| {
+        serde_json::to_value(json_patch::diff(&old.normal, &new.normal)).unwrap_or(Value::Null)
+    });
+    Compared {
+        verdicts,
+        report: Some(ToolReport {
+            server: server.to_owned(),
+            tool: old.name.clone(),
+            status: Status::Changed,
+            verdict,
+            required_bump: bump,
+            findings: remarks.into_iter().map(|(r, w)| finding(server, &old.name, r, w)).collect(),
+            patch,
+        }),
+    }
+}
+
+fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witness>)]) -> Bump {
+    let worst = remarks.iter().map(|(r, _)| r.level).max().unwrap_or(Level::Compatible);
+    let notation = remarks.iter().all(|(r, _)| r.rule == notation_changed::ID || r.surface == Surface::Presentation);
+    match worst {
+        // What is not proved compatible is versioned as a break.
+        Level::Breaking | Level::Undecided => Bump::Major,
+        _ if old.digests.contract != new.digests.contract && !notation => Bump::Minor,
+        _ if old.digests.presentation != new.digests.presentation => Bump::Patch,
+        _ if remarks.iter().any(|(r, _)| r.surface == Surface::Presentation) => Bump::Patch,
+        _ => Bump::None,
+    }
+}
+
+/// A finding with its fingerprint: over rule, server, tool, surface, pointer and both values, never over text.
+fn finding(server: &str, tool: &str, remark: Remark, witness: Option<Witness>) -> Finding {
+    let fingerprint = Digest::of(&json!([
+        remark.rule, server, tool, remark.surface.as_str(), remark.at.as_str(), remark.baseline, remark.candidate,
+    ]));
+    Finding {
+        rule: remark.rule.to_owned(),
+        level: remark.level,
+        surface: remark.surface,
+        pointer: remark.at,
+        message: remark.message,
+        baseline: remark.baseline,
+        candidate: remark.candidate,
+        witness,
+        help: remark.help,
+        fingerprint,
+        absolute: remark.absolute,
+    }
+}

@@ -1,0 +1,55 @@
+//! Budgets. Each is a count, never a time, so that the same question always has the same answer; running out ends in
+//! "unknown" (or in a refusal where the schema itself is too large), never in a guess.
+
+use serde_json::Value;
+
+/// Members of one schema. The largest real tool schema seen has about 4,000; this leaves room for ten of it.
+pub const MAX_NODES: usize = 50_000;
+
+/// Steps of one structural proof. Real pairs need below 2,000; a step costs well under a microsecond.
+pub const PROOF_STEPS: u32 = 40_000;
+
+/// Values tried in one search. A value costs a few microseconds on each side.
+pub const SEARCH_VALUES: usize = 4_000;
+
+/// Values kept for one place in a schema while a search builds larger ones.
+pub const PLACE_VALUES: usize = 48;
+
+/// Counterexamples kept: enough to give each change of a tool one of its own.
+pub const COUNTEREXAMPLES: usize = 64;
+
+/// Objections read per value.
+pub const REJECTIONS: usize = 16;
+
+/// Depth to which values are built.
+pub const VALUE_DEPTH: usize = 14;
+
+/// The longest string or array that is built to show that a bound was crossed.
+pub const LONGEST: u64 = 4_096;
+
+/// Schema size, in members of both sides, beyond which the set algebra is not asked: it takes seconds on wide objects
+/// with many unions.
+pub const ALGEBRA_NODES: usize = 1_500;
+
+/// Unions (`anyOf`, `oneOf`, lists of types) beyond which the set algebra is not asked; its normal form multiplies them.
+pub const ALGEBRA_UNIONS: usize = 24;
+
+/// Members of a value at every depth, itself included.
+#[must_use]
+pub fn nodes(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(nodes).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(nodes).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
+}
+
+/// A text of at most 300 characters.
+#[must_use]
+pub fn cut(text: &str) -> String {
+    const LONGEST: usize = 300;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

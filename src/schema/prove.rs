@@ -1,0 +1,492 @@
+//! A structural proof that every value of one schema is a value of another: sound, incomplete, quick.
+//!
+//! Both schemas are walked together, keyword by keyword. "No" never comes from here: what is not proved is looked for
+//! ([`super::witness`]). Recursion is a greatest fixpoint: a pair met again *deeper in the value* is assumed.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{
+    facts::{self, Flat, Node, Part, types},
+    limits,
+};
+use crate::json;
+
+/// Whether containment of two 2020-12 schemas is proved.
+#[must_use]
+pub fn contained(inner: &Value, outer: &Value) -> bool {
+    let mut prover = Prover { steps: limits::PROOF_STEPS, assumed: Vec::new(), failed: HashSet::new() };
+    prover.contains(&[Node { schema: inner, root: inner }], Node { schema: outer, root: outer }, 0)
+}
+
+struct Prover {
+    steps: u32,
+    /// Pairs being proved, with the depth in the value at which they were met.
+    assumed: Vec<(Vec<usize>, usize, usize)>,
+    failed: HashSet<(Vec<usize>, usize)>,
+}
+
+type Inner<'a, 'n> = &'n [Node<'a>];
+
+impl Prover {
+    /// Whether the conjunction `inner` lies in `outer`. `depth` counts steps into the value.
+    fn contains<'a>(&mut self, inner: Inner<'a, '_>, outer: Node<'a>, depth: usize) -> bool {
+        if self.steps == 0 {
+            return false;
+        }
+        self.steps -= 1;
+        if outer.schema == &Value::Bool(true) {
+            return true;
+        }
+        let mut ids: Vec<usize> = inner.iter().map(|n| n.id()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let key = (ids, outer.id());
+        if let Some((.., met)) = self.assumed.iter().find(|(ids, id, _)| ids == &key.0 && *id == key.1) {
+            return depth > *met;
+        }
+        if self.failed.contains(&key) {
+            return false;
+        }
+        self.assumed.push((key.0.clone(), key.1, depth));
+        let proved = self.contains_unseen(inner, outer, depth);
+        self.assumed.pop();
+        if !proved {
+            self.failed.insert(key);
+        }
+        proved
+    }
+
+    fn contains_unseen<'a>(&mut self, inner: Inner<'a, '_>, outer: Node<'a>, depth: usize) -> bool {
+        // A schema lies in itself; references mean the same only in the same document.
+        if inner.iter().any(|n| same(*n, outer)) {
+            return true;
+        }
+        let parts = match facts::flatten(inner) {
+            Flat::Nothing => return true,
+            Flat::Unclear => return false,
+            Flat::Parts(parts) => parts,
+        };
+        let wanted = match facts::flatten(&[outer]) {
+            Flat::Nothing => return self.empty(inner, depth),
+            Flat::Unclear => return false,
+            Flat::Parts(wanted) => wanted,
+        };
+        if self.empty(inner, depth) {
+            return true;
+        }
+        wanted.iter().all(|part| {
+            part.keywords.iter().all(|(keyword, value)| {
+                asserts_nothing(keyword, value)
+                    || self.meets(inner, &parts, part, keyword, value, depth)
+                    || self.split(inner, &parts, part.node, keyword, depth)
+            })
+        })
+    }
+
+    /// Whether every value of the conjunction meets one keyword.
+    fn meets<'a>(
+        &mut self,
+        inner: Inner<'a, '_>,
+        parts: &[Part<'a>],
+        outer: &Part<'a>,
+        keyword: &str,
+        value: &'a Value,
+        depth: usize,
+    ) -> bool {
+        // Said in the same words.
+        if parts.iter().any(|p| said(p, outer, keyword, value)) {
+            return true;
+        }
+        let mask = facts::types_of(parts, 3);
+        if facts::applies_to(keyword).is_some_and(|types| mask & types == 0) {
+            return true;
+        }
+        if let Some(values) = facts::finite(parts)
+            && let Some(met) = facts::all_meet(&values, keyword, value)
+        {
+            return met;
+        }
+        let at_least = |n: Option<u64>| n.zip(facts::as_count(value)).is_some_and(|(have, want)| have >= want);
+        let at_most = |n: Option<u64>| n.zip(facts::as_count(value)).is_some_and(|(have, want)| have <= want);
+        let zero = facts::as_count(value) == Some(0);
+        match keyword {
+            "type" => mask & !facts::named_types(value) == 0,
+            "enum" if mask & !(types::NULL | types::BOOLEAN) == 0 => {
+                let all = [Value::Null, Value::Bool(true), Value::Bool(false)];
+                all.iter()
+                    .filter(|v| facts::type_of(v) & mask != 0)
+                    .all(|v| value.as_array().is_some_and(|listed| listed.contains(v)))
+            }
+            "const" => mask == types::NULL && value.is_null(),
+            "minimum" | "exclusiveMinimum" => bounded(facts::lower(parts), value, keyword, mask, true),
+            "maximum" | "exclusiveMaximum" => bounded(facts::upper(parts), value, keyword, mask, false),
+            "multipleOf" => multiple(parts, value, mask),
+            "minLength" | "minItems" => zero || at_least(facts::count(parts, keyword)),
+            "maxLength" | "maxItems" | "maxProperties" if at_most(facts::count(parts, keyword)) => true,
+            "maxProperties" => closed_at(parts).is_some_and(|n| at_most(Some(n))),
+            "minProperties" => {
+                let mut names: Vec<&str> = facts::required(parts).collect();
+                names.sort_unstable();
+                names.dedup();
+                zero || at_least(facts::count(parts, keyword)) || at_least(Some(names.len() as u64))
+            }
+            "uniqueItems" => value == &Value::Bool(false) || facts::count(parts, "maxItems").is_some_and(|n| n <= 1),
+            "pattern" => value.as_str().is_some_and(|p| matches!(p, "" | ".*" | "^.*" | "^")),
+            "required" => value.as_array().is_some_and(|names| {
+                names.iter().filter_map(Value::as_str).all(|name| facts::requires(parts, name))
+            }),
+            "properties" => outer.map("properties").all(|(name, schema)| {
+                facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1))
+            }),
+            "additionalProperties" => self.rest_meets(parts, outer, depth),
+            "patternProperties" => {
+                outer.map(keyword).all(|(pattern, schema)| self.pattern_meets(parts, pattern, schema, depth))
+            }
+            "propertyNames" => self.names_meet(parts, outer.node.at(value), depth),
+            "items" => {
+                let from = outer.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+                let to = facts::prefix(parts).max(from);
+                (from..=to).all(|i| self.item_meets(parts, i, outer.node.at(value), depth))
+            }
+            "prefixItems" => {
+                outer.list(keyword).enumerate().all(|(i, schema)| self.item_meets(parts, i, schema, depth))
+            }
+            "dependentRequired" => value.as_object().is_some_and(|map| {
+                map.iter().all(|(name, needs)| {
+                    self.never_has(parts, name, depth)
+                        || needs.as_array().is_some_and(|needs| {
+                            needs.iter().filter_map(Value::as_str).all(|n| facts::requires(parts, n))
+                        })
+                })
+            }),
+            "dependentSchemas" => outer.map(keyword).all(|(name, schema)| {
+                self.never_has(parts, name, depth) || self.contains(inner, schema, depth)
+            }),
+            "contains" => outer.get("minContains").and_then(facts::as_count) == Some(0) && outer.get("maxContains").is_none(),
+            "anyOf" => outer.list(keyword).any(|branch| self.contains(inner, branch, depth)),
+            "oneOf" => {
+                let branches: Vec<_> = outer.list(keyword).collect();
+                (0..branches.len()).any(|i| {
+                    self.contains(inner, branches[i], depth)
+                        && (0..branches.len()).all(|j| j == i || self.disjoint(inner, branches[j], depth))
+                })
+            }
+            "not" => self.disjoint(inner, outer.node.at(value), depth),
+            "if" => {
+                let condition = outer.node.at(value);
+                let then = outer.sub("then").is_none_or(|then| {
+                    let mut with = inner.to_vec();
+                    with.push(condition);
+                    self.disjoint(inner, condition, depth) || self.contains(&with, then, depth)
+                });
+                then && outer.sub("else").is_none_or(|otherwise| {
+                    self.contains(inner, otherwise, depth) || self.contains(inner, condition, depth)
+                })
+            }
+            _ => false,
+        }
+    }
+
+    /// Proves one keyword case by case over a union of the inner side.
+    fn split<'a>(&mut self, inner: Inner<'a, '_>, parts: &[Part<'a>], outer: Node<'a>, keyword: &str, depth: usize) -> bool {
+        for part in parts {
+            for union in ["anyOf", "oneOf"] {
+                if part.get(union).is_none() || part.list(union).count() == 0 {
+                    continue;
+                }
+                // A branch that is there already was chosen by an outer case.
+                if part.list(union).any(|b| inner.iter().any(|n| n.id() == b.id())) {
+                    continue;
+                }
+                let proved = part.list(union).all(|branch| {
+                    let mut with = inner.to_vec();
+                    with.push(branch);
+                    self.contains(&with, outer, depth)
+                });
+                if proved {
+                    return true;
+                }
+            }
+            if let (Some(condition), Some(then)) = (part.sub("if"), part.sub("then"))
+                && !inner.iter().any(|n| n.id() == condition.id() || n.id() == then.id())
+                && let Some(otherwise) = part.sub("else")
+                && !inner.iter().any(|n| n.id() == otherwise.id())
+            {
+                let mut yes = inner.to_vec();
+                yes.extend([condition, then]);
+                let mut no = inner.to_vec();
+                no.push(otherwise);
+                if self.contains(&yes, outer, depth) && self.contains(&no, outer, depth) {
+                    return true;
+                }
+            }
+        }
+        // Type by type, for the unions of the outer side.
+        if matches!(keyword, "anyOf" | "oneOf" | "if" | "not") {
+            let mask = facts::types_of(parts, 3);
+            if mask.count_ones() > 1 && mask != types::ALL {
+                return types::EACH.iter().filter(|t| mask & **t != 0).all(|t| {
+                    let only = Node { schema: only(*t), root: only(*t) };
+                    let mut with = inner.to_vec();
+                    with.push(only);
+                    self.contains(&with, outer, depth)
+                });
+            }
+        }
+        false
+    }
+
+    /// Whether every property that `outer` does not declare meets its `additionalProperties`.
+    fn rest_meets<'a>(&mut self, parts: &[Part<'a>], outer: &Part<'a>, depth: usize) -> bool {
+        let Some(schema) = outer.sub("additionalProperties") else { return true };
+        let patterns: Vec<&String> = outer.map("patternProperties").map(|(p, _)| p).collect();
+        let known = outer.get("properties").and_then(Value::as_object);
+        for name in facts::declared(parts) {
+            if known.is_some_and(|k| k.contains_key(name)) {
+                continue;
+            }
+            let mut taken = false;
+            for pattern in &patterns {
+                match facts::matches(pattern, name) {
+                    Some(found) => taken |= found,
+                    None => return false,
+                }
+            }
+            if !taken && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1)) {
+                return false;
+            }
+        }
+        for part in parts {
+            for (pattern, met) in part.map("patternProperties") {
+                if !patterns.contains(&pattern) && !self.contains(&[met], schema, depth + 1) {
+                    return false;
+                }
+            }
+        }
+        // What neither side declares. A part with patterns leaves it to its `additionalProperties` as well.
+        self.contains(&facts::undeclared(parts), schema, depth + 1)
+    }
+
+    /// Whether every property that a pattern of the outer side takes meets its schema.
+    fn pattern_meets<'a>(&mut self, parts: &[Part<'a>], pattern: &str, schema: Node<'a>, depth: usize) -> bool {
+        for name in facts::declared(parts) {
+            let Some(taken) = facts::matches(pattern, name) else { return false };
+            if taken && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1)) {
+                return false;
+            }
+        }
+        let met: Vec<Node<'a>> = parts
+            .iter()
+            .filter_map(|part| match part.get("patternProperties").and_then(Value::as_object) {
+                Some(map) => map.get(pattern).map(|s| part.node.at(s)),
+                None => part.sub("additionalProperties"),
+            })
+            .collect();
+        self.contains(&met, schema, depth + 1)
+    }
+
+    fn names_meet<'a>(&mut self, parts: &[Part<'a>], names: Node<'a>, depth: usize) -> bool {
+        // Other `propertyNames` that say more.
+        let said: Vec<Node<'a>> = parts.iter().filter_map(|p| p.sub("propertyNames")).collect();
+        if !said.is_empty() && self.contains(&said, names, depth + 1) {
+            return true;
+        }
+        if closed_at(parts).is_none() {
+            return false;
+        }
+        let Flat::Parts(wanted) = facts::flatten(&[names]) else { return false };
+        facts::declared(parts).into_iter().all(|name| {
+            let value = Value::String(name.to_owned());
+            wanted.iter().all(|part| {
+                part.keywords.iter().all(|(keyword, v)| {
+                    asserts_nothing(keyword, v) || facts::all_meet(&[&value], keyword, v) == Some(true)
+                })
+            })
+        })
+    }
+
+    fn item_meets<'a>(&mut self, parts: &[Part<'a>], index: usize, schema: Node<'a>, depth: usize) -> bool {
+        facts::count(parts, "maxItems").is_some_and(|most| most <= index as u64)
+            || self.contains(&facts::item(parts, index), schema, depth + 1)
+    }
+
+    fn never_has(&mut self, parts: &[Part<'_>], name: &str, depth: usize) -> bool {
+        facts::property(parts, name).is_some_and(|met| self.empty(&met, depth + 1))
+    }
+
+    fn disjoint<'a>(&mut self, inner: Inner<'a, '_>, other: Node<'a>, depth: usize) -> bool {
+        let mut both = inner.to_vec();
+        both.push(other);
+        self.empty(&both, depth)
+    }
+
+    /// Whether a conjunction is proved to hold no value.
+    fn empty<'a>(&mut self, nodes: Inner<'a, '_>, depth: usize) -> bool {
+        if self.steps == 0 || depth > 24 {
+            return false;
+        }
+        self.steps -= 1;
+        let parts = match facts::flatten(nodes) {
+            Flat::Nothing => return true,
+            Flat::Unclear => return false,
+            Flat::Parts(parts) => parts,
+        };
+        let mask = facts::types_of(&parts, 2);
+        if mask == 0 {
+            return true;
+        }
+        if let Some(values) = facts::finite(&parts) {
+            return values.iter().all(|value| {
+                parts.iter().any(|part| {
+                    part.keywords.iter().any(|(k, v)| facts::all_meet(&[value], k, v) == Some(false))
+                })
+            });
+        }
+        if mask & !types::NUMBER == 0
+            && let (Some((low, a)), Some((high, b))) = (facts::lower(&parts), facts::upper(&parts))
+        {
+            let order = facts::compare(low, high);
+            if order.is_gt() || (order.is_eq() && (a || b)) {
+                return true;
+            }
+        }
+        for (only, low, high) in
+            [(types::STRING, "minLength", "maxLength"), (types::ARRAY, "minItems", "maxItems"), (types::OBJECT, "minProperties", "maxProperties")]
+        {
+            if mask == only
+                && let (Some(low), Some(high)) = (facts::count(&parts, low), facts::count(&parts, high))
+                && low > high
+            {
+                return true;
+            }
+        }
+        if mask == types::OBJECT {
+            let names: Vec<&str> = facts::required(&parts).collect();
+            if names.into_iter().any(|name| self.never_has(&parts, name, depth)) {
+                return true;
+            }
+        }
+        parts.iter().any(|part| {
+            part.sub("not").is_some_and(|not| self.contains(nodes, not, depth))
+                || ["anyOf", "oneOf"].iter().any(|union| {
+                    part.get(union).is_some()
+                        && !part.list(union).any(|b| nodes.iter().any(|n| n.id() == b.id()))
+                        && part.list(union).all(|branch| self.disjoint(nodes, branch, depth))
+                })
+        })
+    }
+}
+
+/// Whether two schemas are the same to the letter and mean the same.
+fn same(a: Node<'_>, b: Node<'_>) -> bool {
+    a.id() == b.id() || (json::equal(a.schema, b.schema) && self_contained(a, b))
+}
+
+/// Whether references, if there are any, lead to the same definitions.
+fn self_contained(a: Node<'_>, b: Node<'_>) -> bool {
+    fn refers(value: &Value) -> bool {
+        match value {
+            Value::Object(map) => map.iter().any(|(k, v)| (k == "$ref" && v.is_string()) || refers(v)),
+            Value::Array(items) => items.iter().any(refers),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+    }
+    !refers(a.schema) || json::equal(a.root, b.root)
+}
+
+/// A keyword that the inner side says in the same words.
+fn said(inner: &Part<'_>, outer: &Part<'_>, keyword: &str, value: &Value) -> bool {
+    let same_with = |other: &str| match (inner.get(other), outer.get(other)) {
+        (None, None) => true,
+        (Some(a), Some(b)) => same(inner.node.at(a), outer.node.at(b)),
+        _ => false,
+    };
+    inner.get(keyword).is_some_and(|v| same(inner.node.at(v), outer.node.at(value)))
+        && match keyword {
+            "additionalProperties" => same_with("properties") && same_with("patternProperties"),
+            "items" => same_with("prefixItems"),
+            "contains" => same_with("minContains") && same_with("maxContains"),
+            "if" => same_with("then") && same_with("else"),
+            // They look at everything beside them.
+            "unevaluatedProperties" | "unevaluatedItems" => same(inner.node, outer.node),
+            _ => true,
+        }
+}
+
+fn asserts_nothing(keyword: &str, value: &Value) -> bool {
+    !KNOWN.contains(&keyword)
+        || value == &Value::Bool(true)
+            && matches!(keyword, "additionalProperties" | "items" | "propertyNames" | "unevaluatedProperties" | "unevaluatedItems")
+}
+
+/// Keywords that assert something. Others are annotations by the specification (2020-12 core, 6.5).
+const KNOWN: [&str; 33] = [
+    "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
+    "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "items", "prefixItems", "contains", "properties",
+    "patternProperties", "additionalProperties", "propertyNames", "required", "minProperties", "maxProperties",
+    "dependentRequired", "dependentSchemas", "anyOf", "oneOf", "not", "if", "unevaluatedProperties",
+    "unevaluatedItems", "$dynamicRef",
+];
+
+fn bounded(have: Option<facts::Bound<'_>>, want: &Value, keyword: &str, mask: u8, low: bool) -> bool {
+    let (Some((have, open)), Some(limit)) = (have, want.as_number()) else { return false };
+    let exclusive = keyword.starts_with("exclusive");
+    let order = if low { facts::compare(have, limit) } else { facts::compare(limit, have) };
+    if order.is_gt() || (order.is_eq() && (open || !exclusive)) {
+        return true;
+    }
+    // Integers: `> 0` is `>= 1`.
+    if mask & types::FRACTION != 0 {
+        return false;
+    }
+    let (Some(have), Some(limit)) = (json::integer(have), json::integer(limit)) else { return false };
+    let step = if low { 1 } else { -1 };
+    let have = if open { have + step } else { have };
+    let limit = if exclusive { limit + step } else { limit };
+    if low { have >= limit } else { have <= limit }
+}
+
+fn multiple(parts: &[Part<'_>], want: &Value, mask: u8) -> bool {
+    let Some(Value::Number(step)) = Some(want) else { return false };
+    let whole = json::integer(step);
+    if mask & types::FRACTION == 0 && whole == Some(1) {
+        return true;
+    }
+    parts.iter().filter_map(|p| p.get("multipleOf")).any(|have| {
+        let Some(have) = have.as_number() else { return false };
+        match (json::integer(have), whole) {
+            (Some(have), Some(step)) => step != 0 && have % step == 0,
+            _ => facts::compare(have, step).is_eq(),
+        }
+    })
+}
+
+/// How many properties a value can have at the most, where a part forbids all it does not declare.
+fn closed_at(parts: &[Part<'_>]) -> Option<u64> {
+    parts
+        .iter()
+        .filter(|p| p.get("additionalProperties") == Some(&Value::Bool(false)))
+        .filter(|p| p.get("patternProperties").is_none())
+        .map(|p| p.map("properties").count() as u64)
+        .min()
+}
+
+/// A schema of one type only.
+fn only(mask: u8) -> &'static Value {
+    use std::sync::LazyLock;
+    static SCHEMAS: LazyLock<Vec<(u8, Value)>> = LazyLock::new(|| {
+        use serde_json::json;
+        vec![
+            (types::NULL, json!({"type": "null"})),
+            (types::BOOLEAN, json!({"type": "boolean"})),
+            (types::INTEGER, json!({"type": "integer"})),
+            (types::FRACTION, json!({"type": "number", "not": {"type": "integer"}})),
+            (types::STRING, json!({"type": "string"})),
+            (types::ARRAY, json!({"type": "array"})),
+            (types::OBJECT, json!({"type": "object"})),
+        ]
+    });
+    SCHEMAS.iter().find(|(t, _)| *t == mask).map_or(&Value::Bool(true), |(_, s)| s)
+}
