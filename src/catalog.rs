@@ -176,6 +176,12 @@ pub struct Content {
     pub servers: Vec<ServerPin>,
 }
 
+impl Default for Content {
+    fn default() -> Self {
+        Self::new(Vec::new(), Vec::new())
+    }
+}
+
 impl Content {
     /// A content whose digests were made by this toolpact.
     #[must_use]
@@ -320,7 +326,7 @@ pub struct EnvironmentPointer {
     pub digest: Digest,
     /// Counts the moves, from 1. Zero means "nothing was ever live here" and is what the first promotion expects.
     pub generation: i64,
-    /// A version that was left by a rollback and is refused until released.
+    /// The version that the newest unreleased rollback left; refused until released. Earlier ones may be held too.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hold: Option<CatalogVersion>,
     /// Who moved it last.

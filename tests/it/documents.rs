@@ -409,7 +409,8 @@ fn a_draft_numbers_each_contract_by_what_happened_to_it() {
         let mut members: Vec<Member> = before.into_iter().collect();
         members.push(member(&other, "1", true));
         let older = [version(older)];
-        let content = draft::content(Some(&version(members)), &older, &[release(&[new.clone()])], &report);
+        let content =
+            draft::content(Some(&version(members)), &older, &[release(std::slice::from_ref(&new))], &report);
         let [only] = content.members.as_slice() else { panic!("{case}: {:?}", content.members) };
         assert_eq!(only.contract_version.to_string(), number, "{case}");
         assert_eq!((only.compatibility, only.status), (word, carried), "{case}");

@@ -105,6 +105,7 @@ async fn history_can_be_read_and_added_to_but_not_changed() {
         ("UPDATE events SET actor = 'bob'", "events are only ever added"),
         ("DELETE FROM events WHERE seq = 1", "events are only ever added"),
         ("UPDATE pointers SET version = '2027.01.01'", "FOREIGN KEY constraint failed"),
+        ("UPDATE moves SET to_version = '2027.01.01'", "moves are only ever added"),
         ("UPDATE pointers SET generation = 0", "CHECK constraint failed"),
         ("UPDATE listings SET outcome = 'timeout'", "CHECK constraint failed"),
     ];
@@ -204,7 +205,15 @@ async fn what_is_no_database_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("notes.txt");
     std::fs::write(&file, "these are notes, ".repeat(100)).expect("written");
-    for path in [file.as_path(), folder.path(), Path::new("/dev/null/x.db")] {
+    let foreign = folder.path().join("foreign.db");
+    let mut db = SqliteConnectOptions::new()
+        .filename(&foreign)
+        .create_if_missing(true)
+        .connect()
+        .await
+        .expect("a file");
+    sqlx::raw_sql("CREATE TABLE theirs (id INTEGER)").execute(&mut db).await.expect("a table");
+    for path in [file.as_path(), foreign.as_path(), folder.path(), Path::new("/dev/null/x.db")] {
         let error = App::open(path, Arc::new(Noon)).await.err().expect("refused");
         assert_eq!((error.kind, error.code), (Kind::Unavailable, "database-unavailable"));
         assert!(
