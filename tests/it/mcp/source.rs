@@ -1,6 +1,6 @@
 //! What can be a source, and what is shown of one.
 
-use toolpact::mcp::Source;
+use toolpact::mcp::{self, Limits, Source};
 
 fn refused(url: &str, headers: &[(&str, &str)]) -> String {
     let headers = headers.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -41,4 +41,11 @@ fn secrets_of_a_source_are_never_shown() {
     assert!(!format!("{source:?}").contains("hidden"));
     assert!(!refused("ftp://user:hidden@example.com/", &[]).contains("hidden"));
     assert!(!refused("user:hidden@example.com", &[]).contains("hidden"));
+}
+
+#[test]
+fn a_listing_may_run_on_any_thread() {
+    fn sendable(_: impl Send) {}
+    let source = Source::stdio(vec!["server".to_owned()]).expect("there is a command");
+    sendable(mcp::list(&source, &Limits::default()));
 }
