@@ -14,6 +14,7 @@ mod events;
 mod overview;
 mod page;
 mod report;
+mod rules;
 mod servers;
 mod text;
 mod tools;
@@ -49,7 +50,9 @@ pub fn router(app: App) -> Router {
         .route("/environments", get(environments::show_environments))
         .route("/environments/{environment}", get(environments::show_environment))
         .route("/diff", get(diffs::show_diff))
-        .route("/events", get(events::show_events));
+        .route("/events", get(events::show_events))
+        .route("/rules", get(rules::show_rules))
+        .route("/rules/{rule}", get(rules::show_rule));
 
     let forms = Router::new()
         .route("/catalogs/{catalog}/drafts/{draft}/approve", post(drafts::approve_draft))

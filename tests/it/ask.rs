@@ -34,7 +34,8 @@ pub(crate) fn post(path: &str, body: Value) -> Ask {
 
 /// Sends a form, as a browser does from our own page. Values are plain words.
 pub(crate) fn submit(path: &str, fields: &[(&str, &str)]) -> Ask {
-    let pairs: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={}", value.replace(' ', "+"))).collect();
+    let pairs: Vec<_> =
+        fields.iter().map(|(name, value)| format!("{name}={}", value.replace(' ', "+"))).collect();
     get(path)
         .method(Method::POST)
         .header("content-type", "application/x-www-form-urlencoded")

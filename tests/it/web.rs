@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Every page of the story.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 19] = [
     "/",
     "/servers",
     "/servers/orders",
@@ -32,6 +32,8 @@ const PAGES: [&str; 17] = [
     "/diff",
     "/diff?baseline=staging&candidate=production&assume=strict",
     "/events?verify=1",
+    "/rules",
+    "/rules/enum-value-removed",
 ];
 
 /// What holds for every page, whatever it shows.
@@ -39,7 +41,13 @@ fn check(path: &str, page: &Answer) {
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8", "{path}");
     html::check(path, &page.body);
     let policy = page.header("content-security-policy");
-    for part in ["default-src 'none'", "style-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+    for part in [
+        "default-src 'none'",
+        "style-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    ] {
         assert!(policy.contains(part), "{path}: {policy}");
     }
     assert!(!policy.contains("unsafe"), "{path}: {policy}");
@@ -85,7 +93,7 @@ async fn every_link_leads_somewhere() {
         assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.body);
         next.extend(html::values(&page.body, "href").map(|v| v.replace("&amp;", "&")));
     }
-    for path in ["/catalogs/shop/drafts/4?assume=strict", "/assets/app.css", "/servers/orders/tools/order_query"] {
+    for path in ["/catalogs/shop/drafts/4?assume=strict", "/assets/app.css", "/rules/enum-value-removed"] {
         assert!(seen.contains(path), "{path} is not linked: {seen:?}");
     }
 }
@@ -101,6 +109,7 @@ async fn pages_that_say_no_help() {
         ("/environments/prod", StatusCode::NOT_FOUND, "Known: production, staging"),
         ("/catalogs/shop/versions/soon", StatusCode::BAD_REQUEST, "is no catalogVersion"),
         ("/catalogs/shop/drafts/4?assume=hope", StatusCode::BAD_REQUEST, "unknown variant"),
+        ("/rules/enum-value-remved", StatusCode::NOT_FOUND, "No rule is called"),
         ("/catalogs/-", StatusCode::BAD_REQUEST, "cannot name a catalog"),
         ("/diff?baseline=nothing&candidate=staging", StatusCode::NOT_FOUND, "nothing"),
     ] {
@@ -117,7 +126,9 @@ async fn pages_that_say_no_help() {
 #[tokio::test]
 async fn assets_are_sent_once() {
     let app = seed::empty().await;
-    for (path, content_type) in [("/assets/app.css", "text/css; charset=utf-8"), ("/assets/mark.svg", "image/svg+xml")] {
+    for (path, content_type) in
+        [("/assets/app.css", "text/css; charset=utf-8"), ("/assets/mark.svg", "image/svg+xml")]
+    {
         let asset = answer(&app, get(path)).await;
         assert_eq!((asset.status, asset.header("content-type")), (StatusCode::OK, content_type));
         let again = answer(&app, get(path).header("if-none-match", asset.header("etag"))).await;

@@ -3,10 +3,7 @@
 use insta::assert_snapshot;
 
 use super::{check, check_parts};
-use crate::{
-    ask::get,
-    seed,
-};
+use crate::{ask::get, seed};
 
 #[tokio::test]
 async fn unknown_catalogs_and_versions_are_not_found() {

@@ -76,8 +76,7 @@ async fn what_is_no_tools_list_is_refused_by_the_name_of_its_side() {
 async fn large_lists_are_read_and_larger_ones_refused() {
     let app = seed::empty().await;
     let list = |bytes: usize| json!([{"name": "t", "description": "x".repeat(bytes), "inputSchema": {"type": "object"}}]);
-    let large =
-        check_parts(&app, diff(list(1 << 20), list(1 << 20)), &["/verdict", "/tools"]).await;
+    let large = check_parts(&app, diff(list(1 << 20), list(1 << 20)), &["/verdict", "/tools"]).await;
     assert_snapshot!(large, @r#"
     200 content-type=application/json
     /verdict: "compatible"

@@ -3,10 +3,7 @@
 use insta::assert_snapshot;
 
 use super::{check, check_parts};
-use crate::{
-    ask::get,
-    seed,
-};
+use crate::{ask::get, seed};
 
 #[tokio::test]
 async fn an_unknown_server_is_not_found() {

@@ -23,7 +23,12 @@ async fn refused(app: &App, ask: Ask, status: StatusCode, says: &[&str]) -> Answ
 
 async fn accepted(app: &App, ask: Ask, to: &str) -> String {
     let answered = answer(app, ask).await;
-    assert_eq!((answered.status, answered.header("location")), (StatusCode::SEE_OTHER, to), "{}", answered.body);
+    assert_eq!(
+        (answered.status, answered.header("location")),
+        (StatusCode::SEE_OTHER, to),
+        "{}",
+        answered.body
+    );
     let page = answer(app, get(to)).await;
     assert_eq!(page.status, StatusCode::OK);
     page.body
@@ -77,26 +82,36 @@ async fn a_rejected_draft_shows_who_and_why() {
 #[tokio::test]
 async fn a_promotion_moves_the_environment() {
     let app = seed::story().await;
-    let fields = [("catalog", "shop"), ("version", "2026.11.26"), ("generation", "2"), ("reason", "back to the first")];
-    let page = accepted(&app, submit("/environments/staging/promote", &fields), "/environments/staging").await;
+    let fields = [
+        ("catalog", "shop"),
+        ("version", "2026.11.26"),
+        ("generation", "2"),
+        ("reason", "back to the first"),
+    ];
+    let page =
+        accepted(&app, submit("/environments/staging/promote", &fields), "/environments/staging").await;
     assert!(page.contains("back to the first"));
 }
 
 #[tokio::test]
 async fn a_rollback_holds_what_it_left_until_it_is_released() {
     let app = seed::story().await;
-    let fields = [("catalog", "shop"), ("version", "2026.11.26"), ("generation", "2"), ("reason", "agents loop")];
-    let page = accepted(&app, submit("/environments/staging/rollback", &fields), "/environments/staging").await;
+    let fields =
+        [("catalog", "shop"), ("version", "2026.11.26"), ("generation", "2"), ("reason", "agents loop")];
+    let page =
+        accepted(&app, submit("/environments/staging/rollback", &fields), "/environments/staging").await;
     assert!(page.contains("2026.11.28 is held"), "{page}");
     let fields = [("catalog", "shop"), ("generation", "3"), ("reason", "mended")];
-    let page = accepted(&app, submit("/environments/staging/release-hold", &fields), "/environments/staging").await;
+    let page =
+        accepted(&app, submit("/environments/staging/release-hold", &fields), "/environments/staging").await;
     assert!(!page.contains("is held"), "{page}");
 }
 
 #[tokio::test]
 async fn a_stale_form_comes_back_with_who_moved_it_and_what_was_typed() {
     let app = seed::story().await;
-    let fields = [("catalog", "shop"), ("version", "2026.11.26"), ("generation", "1"), ("reason", "my reason")];
+    let fields =
+        [("catalog", "shop"), ("version", "2026.11.26"), ("generation", "1"), ("reason", "my reason")];
     for form in ["promote", "rollback"] {
         let says = [
             "Somebody was faster",
@@ -120,7 +135,8 @@ async fn a_version_goes_to_a_new_environment_from_its_page() {
     refused(&app, bad, StatusCode::BAD_REQUEST, &["cannot name a", "value=\"no such name\""]).await;
     let taken = submit(path, &[("environment", "staging"), ("reason", "try")]);
     refused(&app, taken, StatusCode::PRECONDITION_FAILED, &["is at generation 2"]).await;
-    let page = accepted(&app, submit(path, &[("environment", "dev"), ("reason", "try")]), "/environments/dev").await;
+    let page =
+        accepted(&app, submit(path, &[("environment", "dev"), ("reason", "try")]), "/environments/dev").await;
     assert!(page.contains(">2026.11.28</a>"), "{page}");
 }
 
@@ -145,6 +161,9 @@ async fn a_form_that_cannot_be_read_is_refused() {
     let fields = [("catalog", "shop"), ("version", "2026.11.26"), ("generation", "two")];
     let ask = submit("/environments/staging/promote", &fields);
     refused(&app, ask, StatusCode::BAD_REQUEST, &["That cannot be read"]).await;
-    let unknown = submit("/environments/nowhere/promote", &[("catalog", "shop"), ("version", "2026.11.26"), ("generation", "1"), ("reason", "x")]);
+    let unknown = submit(
+        "/environments/nowhere/promote",
+        &[("catalog", "shop"), ("version", "2026.11.26"), ("generation", "1"), ("reason", "x")],
+    );
     refused(&app, unknown, StatusCode::NOT_FOUND, &["Not found"]).await;
 }

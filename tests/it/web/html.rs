@@ -21,7 +21,10 @@ pub(super) fn check(path: &str, html: &str) {
         let field = ["input ", "select ", "textarea "].iter().any(|t| tag.starts_with(t));
         let hidden = tag.contains("type=\"hidden\"") || tag.contains("type=\"checkbox\"");
         let id = attributes(tag).find(|(n, _)| *n == "id").map(|(_, v)| v);
-        assert!(!field || hidden || id.is_some_and(|id| labelled.contains(id)), "{path}: `{tag}` has no label");
+        assert!(
+            !field || hidden || id.is_some_and(|id| labelled.contains(id)),
+            "{path}: `{tag}` has no label"
+        );
         assert!(!tag.starts_with("script") && !tag.starts_with("style"), "{path}: `{tag}`");
         assert!(!tag.starts_with("img") || tag.contains("src=\"/assets/mark.svg\""), "{path}: `{tag}`");
     }
@@ -32,7 +35,8 @@ fn headings(path: &str, html: &str) {
     let mut last = 0;
     let mut firsts = 0;
     for tag in tags(html) {
-        let Some(level) = ["h1", "h2", "h3", "h4"].iter().position(|h| tag.split(' ').next() == Some(h)) else {
+        let Some(level) = ["h1", "h2", "h3", "h4"].iter().position(|h| tag.split(' ').next() == Some(h))
+        else {
             continue;
         };
         let level = level + 1;
