@@ -158,9 +158,11 @@ pub struct ServerSource {
 }
 
 /// What a catalog version is: an ordered set of members and the server releases they came from.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Content {
+    /// The canonicalisation policy under which the members' digests were made.
+    pub digest_policy: String,
     /// In the document's order; by server, then tool, in a draft's.
     pub members: Vec<Member>,
     /// The releases, by server.
@@ -169,6 +171,12 @@ pub struct Content {
 }
 
 impl Content {
+    /// A content whose digests were made by this toolpact.
+    #[must_use]
+    pub fn new(members: Vec<Member>, servers: Vec<ServerPin>) -> Self {
+        Self { digest_policy: crate::contract::POLICY.to_owned(), members, servers }
+    }
+
     /// The catalog's digest: over its members by server, then tool. When and where a server was asked does not count.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -306,7 +314,7 @@ pub struct EnvironmentPointer {
     pub digest: Digest,
     /// Counts the moves, from 1. Zero means "nothing was ever live here" and is what the first promotion expects.
     pub generation: i64,
-    /// A version that was left by a rollback and is refused until released.
+    /// The version that the newest unreleased rollback left; refused until released. Earlier ones may be held too.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hold: Option<CatalogVersion>,
     /// Who moved it last.

@@ -133,8 +133,6 @@ pub struct Idempotency {
 pub struct NewMove {
     /// The move as it will stand in the history.
     pub order: Move,
-    /// The hold that stands after it.
-    pub hold: Option<CatalogVersion>,
     /// The retry key, if the caller gave one.
     pub key: Option<Idempotency>,
 }
@@ -219,15 +217,24 @@ pub trait Environments: Send + Sync {
     async fn moves(&self, environment: &EnvironmentName, catalog: &CatalogName) -> Result<Vec<Move>>;
     /// What was answered under a key, with the digest of the request it belongs to.
     async fn answered(&self, key: &str) -> Result<Option<(Digest, Move)>>;
-    /// Moves a pointer by compare-and-set on its generation, adds the move, remembers the key. A retry under the same
+    /// Moves a pointer by compare-and-set on its generation, adds the move, remembers the key; a rollback also holds the
+    /// version that it leaves. A retry under the same
     /// key and request gives the stored move and writes nothing.
     async fn move_pointer(&self, new: NewMove, event: NewEvent) -> Result<Move>;
-    /// Takes the hold off a pointer whose generation is this.
+    /// The versions that are held, the newest hold first.
+    async fn holds(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+    ) -> Result<Vec<CatalogVersion>>;
+    /// Takes a hold off, where the pointer's generation is this. [`StoreError::Moved`] where it is another, or the
+    /// version is not held.
     async fn release_hold(
         &self,
         environment: &EnvironmentName,
         catalog: &CatalogName,
         generation: i64,
+        held: CatalogVersion,
         event: NewEvent,
     ) -> Result<()>;
 }

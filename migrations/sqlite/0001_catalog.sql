@@ -98,12 +98,20 @@ CREATE TABLE pointers (
     catalog     TEXT   NOT NULL,
     version     TEXT   NOT NULL,
     generation  BIGINT NOT NULL CHECK (generation > 0),
-    hold        TEXT,
     moved_by    TEXT   NOT NULL,
     moved_at    TEXT   NOT NULL,
     PRIMARY KEY (environment, catalog),
-    FOREIGN KEY (catalog, version) REFERENCES versions (catalog, version),
-    FOREIGN KEY (catalog, hold) REFERENCES versions (catalog, version)
+    FOREIGN KEY (catalog, version) REFERENCES versions (catalog, version)
+);
+
+-- Versions that a rollback left and that are refused until released; `generation` is the rollback's.
+CREATE TABLE holds (
+    environment TEXT   NOT NULL,
+    catalog     TEXT   NOT NULL,
+    version     TEXT   NOT NULL,
+    generation  BIGINT NOT NULL,
+    PRIMARY KEY (environment, catalog, version),
+    FOREIGN KEY (environment, catalog, generation) REFERENCES moves (environment, catalog, generation)
 );
 
 -- Every move of a pointer, only ever added.
@@ -118,6 +126,7 @@ CREATE TABLE moves (
     actor        TEXT   NOT NULL,
     at           TEXT   NOT NULL,
     PRIMARY KEY (environment, catalog, generation),
+    FOREIGN KEY (catalog, from_version) REFERENCES versions (catalog, version),
     FOREIGN KEY (catalog, to_version) REFERENCES versions (catalog, version)
 );
 

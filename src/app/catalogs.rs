@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalog::{
-        Catalog, CatalogVersion, DraftStatus, Policy, ServerSource, Version,
+        Catalog, CatalogVersion, DraftStatus, ServerSource, Version,
         document::{self, Document},
     },
     name::{CatalogName, ServerName},
@@ -184,20 +184,27 @@ impl App {
     }
 }
 
-/// The catalog's settings after a document: what the document leaves out stays.
+/// The catalog's settings after a document: `policy` and `servers` replace what was there, or stay where the document
+/// leaves them out. Where a server is found is not forgotten by a document that does not say.
 fn applied(before: Option<&Catalog>, name: CatalogName, document: &Document) -> Catalog {
+    let known: &[(ServerName, Option<ServerSource>)] = before.map_or(&[], |c| &c.servers);
     let mut servers: Vec<(ServerName, Option<ServerSource>)> =
-        before.map(|c| c.servers.clone()).unwrap_or_default();
-    let declared = document.servers.iter().map(|s| (s.name.clone(), s.source.clone()));
-    let named = document.tools.iter().flatten().filter_map(|m| Some((m.server.clone()?, None)));
-    for (name, source) in declared.chain(named) {
-        match servers.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) => *known = source.or(known.take()),
-            None => servers.push((name, source)),
+        document.servers.iter().map(|s| (s.name.clone(), s.source.clone())).collect();
+    if servers.is_empty() {
+        servers = known.to_vec();
+    }
+    for named in document.tools.iter().flatten().filter_map(|m| m.server.as_ref()) {
+        if !servers.iter().any(|(name, _)| name == named) {
+            servers.push((named.clone(), None));
+        }
+    }
+    for (name, source) in &mut servers {
+        if source.is_none() {
+            *source = known.iter().find(|(n, _)| n == name).and_then(|(_, s)| s.clone());
         }
     }
     let policy = document.policy.clone().or(before.map(|c| c.policy.clone()));
-    Catalog { name, policy: policy.unwrap_or_else(Policy::default), servers }
+    Catalog { name, policy: policy.unwrap_or_default(), servers }
 }
 
 fn version_exists(catalog: &CatalogName, version: Option<CatalogVersion>) -> AppError {

@@ -40,7 +40,7 @@ pub async fn seed(app: &App, own_binary: &Path) -> Result<DemoState, AppError> {
     let first = release(app, &server, own_binary, 1, &catalog).await?;
     let first = approve(app, first, "the orders API as it went live").await?;
     promote(app, &catalog, "staging", 0, first, "first release").await?;
-    promote(app, &catalog, "production", 0, first, "first release, a week in staging").await?;
+    promote(app, &catalog, "production", 0, first, "first release, as it is in staging").await?;
     let second = release(app, &server, own_binary, 2, &catalog).await?;
     let second = approve(app, second, "only additions").await?;
     promote(app, &catalog, "staging", 1, second, "try the additions").await?;

@@ -51,7 +51,7 @@ impl App {
         self.move_to(MoveKind::Rollback, request).await
     }
 
-    /// Lets a held version be promoted again.
+    /// Lets the version that was held last be promoted again.
     ///
     /// # Errors
     /// Where nothing is held, or the caller saw another generation.
@@ -74,7 +74,7 @@ impl App {
         let data = json!({ "catalog": catalog, "released": held, "generation": generation, "reason": why });
         let event =
             self.event(actor, "environment.hold-released", format!("environment/{environment}"), data);
-        match self.store.release_hold(environment, &catalog, generation, event).await {
+        match self.store.release_hold(environment, &catalog, generation, held, event).await {
             // The generation stands, so it is the hold that somebody else released.
             Err(StoreError::Moved(Some(now))) if now.generation == generation => {
                 Err(not_held(environment, &catalog))
@@ -85,40 +85,52 @@ impl App {
     }
 
     async fn move_to(&self, kind: MoveKind, request: &MoveRequest) -> Result<Move, AppError> {
-        let why = reason(&request.reason)?;
-        let environment = &request.environment;
         let catalog = self.chosen_catalog(request.catalog.as_ref()).await?;
         let key = request
             .idempotency_key
             .as_ref()
             .map(|key| Idempotency { key: key.clone(), request: fingerprint(kind, &catalog, request) });
-        // First of all: a retry must get its answer, though the pointer has moved since, by the first try.
-        if let Some(key) = &key
-            && let Some((request, answer)) = self.store.answered(&key.key).await?
-        {
-            return if request == key.request { Ok(answer) } else { Err(StoreError::KeyReused.into()) };
+        match (self.try_move(kind, &catalog, request, key.clone()).await, key) {
+            // A retry finds the pointer moved by the first try, so what it asks for may make no sense any more.
+            (Err(e), Some(key)) if !e.kind.is_ours() => match self.store.answered(&key.key).await? {
+                Some((request, answer)) if request == key.request => Ok(answer),
+                Some(_) => Err(StoreError::KeyReused.into()),
+                None => Err(e),
+            },
+            (answer, _) => answer,
         }
-        let target = self.version(&catalog, request.version).await?;
-        let pointer = self.store.pointer(environment, &catalog).await?;
+    }
+
+    async fn try_move(
+        &self,
+        kind: MoveKind,
+        catalog: &CatalogName,
+        request: &MoveRequest,
+        key: Option<Idempotency>,
+    ) -> Result<Move, AppError> {
+        let why = reason(&request.reason)?;
+        let environment = &request.environment;
+        let target = self.version(catalog, request.version).await?;
+        let pointer = self.store.pointer(environment, catalog).await?;
         if pointer.as_ref().map_or(0, |p| p.generation) != request.generation {
-            return Err(stale(environment, &catalog, request.generation, pointer.as_ref()));
+            return Err(stale(environment, catalog, request.generation, pointer.as_ref()));
         }
         // What is decided here stays true until the write: it succeeds only at this very generation.
-        let hold = match kind {
-            MoveKind::Promote => may_promote(environment, pointer.as_ref(), target.version)?,
-            MoveKind::Rollback => {
-                let Some(pointer) = &pointer else {
-                    return Err(self.never_used(environment, &catalog).await?);
-                };
-                let history = self.store.moves(environment, &catalog).await?;
-                may_roll_back(pointer, &history, target.version)?
+        match (&pointer, kind) {
+            (Some(pointer), _) => {
+                let history = self.store.moves(environment, catalog).await?;
+                let holds = self.store.holds(environment, catalog).await?;
+                may_move(kind, pointer, &history, &holds, target.version)?;
             }
-        };
+            (None, MoveKind::Promote) => {}
+            (None, MoveKind::Rollback) => return Err(self.never_used(environment, catalog).await?),
+        }
         let (name, verb) = match kind {
             MoveKind::Promote => ("environment.promoted", "promoted"),
             MoveKind::Rollback => ("environment.rolled-back", "rolled back"),
         };
         let from = pointer.as_ref().map(|p| p.version);
+        let hold = from.filter(|_| kind == MoveKind::Rollback);
         let generation = request.generation + 1;
         let data = json!({
             "catalog": catalog, "from": from, "to": target.version, "digest": target.digest,
@@ -136,9 +148,9 @@ impl App {
             actor: request.actor.clone(),
             at: event.at,
         };
-        match self.store.move_pointer(NewMove { order, hold, key }, event).await {
+        match self.store.move_pointer(NewMove { order, key }, event).await {
             Err(StoreError::Moved(now)) => {
-                let error = stale(environment, &catalog, request.generation, now.as_deref());
+                let error = stale(environment, catalog, request.generation, now.as_deref());
                 Err(error.caused_by(format!("lost a race; nothing was {verb}")))
             }
             done => Ok(done?),
@@ -169,7 +181,8 @@ impl App {
 
     async fn page(&self, pointer: EnvironmentPointer) -> Result<EnvironmentPage, AppError> {
         let history = self.store.moves(&pointer.environment, &pointer.catalog).await?;
-        let free = |v: &CatalogVersion| *v != pointer.version && Some(*v) != pointer.hold;
+        let holds = self.store.holds(&pointer.environment, &pointer.catalog).await?;
+        let free = |v: &CatalogVersion| *v != pointer.version && !holds.contains(v);
         let promotable =
             self.store.version_numbers(&pointer.catalog).await?.into_iter().filter(&free).collect();
         let mut rollback_targets: Vec<CatalogVersion> = Vec::new();
@@ -182,41 +195,27 @@ impl App {
     }
 }
 
-/// Whether a version may be promoted, and the hold that stands after it.
-fn may_promote(
-    environment: &EnvironmentName,
-    pointer: Option<&EnvironmentPointer>,
-    to: CatalogVersion,
-) -> Result<Option<CatalogVersion>, AppError> {
-    let Some(pointer) = pointer else { return Ok(None) };
-    if pointer.version == to {
-        return Err(already_live(pointer));
-    }
-    if pointer.hold == Some(to) {
-        return Err(held(environment, to));
-    }
-    Ok(pointer.hold)
-}
-
-/// Whether a version may be rolled back to, and the hold that stands after it: on the version that is left.
-fn may_roll_back(
+/// Whether a pointer may be moved to a version.
+fn may_move(
+    kind: MoveKind,
     pointer: &EnvironmentPointer,
     history: &[Move],
+    holds: &[CatalogVersion],
     to: CatalogVersion,
-) -> Result<Option<CatalogVersion>, AppError> {
+) -> Result<(), AppError> {
     let EnvironmentPointer { environment, catalog, .. } = pointer;
     if pointer.version == to {
         return Err(already_live(pointer));
     }
-    if !history.iter().any(|m| m.to == to) {
+    if kind == MoveKind::Rollback && !history.iter().any(|m| m.to == to) {
         let message = format!("version {to} of catalog `{catalog}` was never live in `{environment}`");
         return Err(AppError::new(Kind::Conflict, "never-live", message)
             .help("a rollback goes to a version that was live there; promote another one"));
     }
-    if pointer.hold == Some(to) {
+    if holds.contains(&to) {
         return Err(held(environment, to));
     }
-    Ok(Some(pointer.version))
+    Ok(())
 }
 
 fn already_live(pointer: &EnvironmentPointer) -> AppError {

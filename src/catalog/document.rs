@@ -28,7 +28,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub const MAX_BRACKETS: usize = 32;
 
 /// What a catalog document says.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     /// Whose document; the bare form leaves it to the file's name.
     pub catalog: Option<CatalogName>,
@@ -38,6 +38,8 @@ pub struct Document {
     pub policy: Option<Policy>,
     /// The servers, in the document's order.
     pub servers: Vec<Server>,
+    /// The canonicalisation policy of the tools' digests; always the current one in a document that was read.
+    pub digest_policy: String,
     /// What the version holds; absent in a document that only sets up a catalog.
     pub tools: Option<Vec<Member>>,
 }
@@ -114,7 +116,7 @@ impl Document {
         let members = self.tools.clone()?;
         let mut servers: Vec<ServerPin> = self.servers.iter().filter_map(|s| s.pin(label)).collect();
         servers.sort_by(|a, b| a.server.cmp(&b.server));
-        Some(Content { members, servers })
+        Some(Content::new(members, servers))
     }
 
     /// The document of a version of this catalog: the bare form where nothing more is known than the bare form says.
@@ -150,6 +152,7 @@ impl Document {
             version: version.map(|v| v.version),
             policy: (!bare).then(|| catalog.policy.clone()),
             servers,
+            digest_policy: content.map_or_else(|| contract::POLICY.to_owned(), |c| c.digest_policy.clone()),
             tools: content.map(|c| c.members.clone()),
         }
     }
@@ -214,6 +217,7 @@ fn document(root: &At<'_>) -> Result<Document, Fault> {
         version,
         policy: top.get("policy").map(|at| policy(&at)).transpose()?,
         servers: servers.unwrap_or_default(),
+        digest_policy: contract::POLICY.to_owned(),
         tools,
     })
 }
@@ -324,7 +328,7 @@ fn member(fields: &Fields<'_>, servers: Option<&[Server]>) -> Result<Member, Fau
 }
 
 fn digests(at: &At<'_>) -> Result<Digests, Fault> {
-    let fields = at.fields("digests", &DIGESTS)?;
+    let fields = at.fields("a set of digests", &DIGESTS)?;
     let policy = fields.need("policy")?;
     let made_under = policy.text("a canonicalisation policy")?;
     if made_under != contract::POLICY {

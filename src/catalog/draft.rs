@@ -63,7 +63,7 @@ pub fn content(
     members.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
     let mut servers: Vec<ServerPin> = releases.iter().map(|r| r.pin.clone()).collect();
     servers.sort_by(|a, b| a.server.cmp(&b.server));
-    Content { members, servers }
+    Content::new(members, servers)
 }
 
 /// Whether these releases have a tool that `previous` has not, so that older versions matter.
@@ -97,7 +97,7 @@ fn continued(
             (kept, Compatibility::Unchanged)
         }
         Some(tool) => (kept.bumped(tool.required_bump), word(tool.verdict)),
-        None if digests.contract == contract.digests.contract => (kept, Compatibility::Unchanged),
+        None if digests.raw == contract.digests.raw => (kept, Compatibility::Unchanged),
         // A difference that the report does not speak of was not proved harmless.
         None => (kept.bumped(Bump::Major), Compatibility::Undecided),
     }

@@ -256,6 +256,8 @@ pub struct Version {
     catalog: CatalogName,
     version: CatalogVersion,
     digest: Digest,
+    /// The canonicalisation policy under which the members' digests were made.
+    digest_policy: String,
     members: Vec<Member>,
     servers: Vec<ServerPin>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -271,6 +273,7 @@ impl From<catalog::Version> for Version {
             catalog: v.catalog,
             version: v.version,
             digest: v.digest,
+            digest_policy: v.content.digest_policy,
             members: v.content.members.into_iter().map(Member::from).collect(),
             servers: v.content.servers,
             draft: v.draft,
@@ -291,6 +294,8 @@ pub struct Draft {
     base: Option<CatalogVersion>,
     status: DraftStatus,
     digest: Digest,
+    /// The canonicalisation policy under which the members' digests were made.
+    digest_policy: String,
     members: Vec<Member>,
     servers: Vec<ServerPin>,
     report: Report,
@@ -320,6 +325,7 @@ impl From<catalog::Draft> for Draft {
             base: d.base,
             status: d.status,
             digest: d.digest,
+            digest_policy: d.content.digest_policy,
             members: d.content.members.into_iter().map(Member::from).collect(),
             servers: d.content.servers,
             report: d.report,

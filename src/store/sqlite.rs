@@ -73,7 +73,17 @@ fn options(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options.foreign_keys(true).busy_timeout(BUSY)
 }
 
+/// Brings the tables up to date; refuses a database that another program made.
 async fn migrate(pool: &SqlitePool) -> Result<()> {
+    let (tables, ours): (i64, i64) = sqlx::query_as(
+        "SELECT count(*), count(*) FILTER (WHERE name = '_sqlx_migrations')
+         FROM sqlite_master WHERE type = 'table'",
+    )
+    .fetch_one(pool)
+    .await?;
+    if tables > 0 && ours == 0 {
+        return Err(StoreError::Database("it is a database of another program".into()));
+    }
     sqlx::migrate!("migrations/sqlite").run(pool).await.map_err(|e| StoreError::Database(Box::new(e)))
 }
 

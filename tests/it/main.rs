@@ -1,10 +1,13 @@
 //! One binary; each `mod` line says what belongs in it.
 
-// The HTTP API: status and body, a file per noun.
-mod api;
-// Not tests: asks the service, both faces together.
-mod ask;
-// Not tests: a service with a story in it, for the API and the pages.
-mod seed;
-// The pages: every one renders, is safe and accessible; what the forms do.
-mod web;
+/// Use cases over a store of their own, with a clock that stands.
+#[path = "../support/app.rs"]
+mod support;
+
+mod api; // the HTTP API: status and body, a file per noun
+mod ask; // not tests: asks the service, both faces together, without sockets
+mod documents; // catalog documents, version numbers, what a draft holds: pure, as tables
+mod flow; // the story: snapshot .. approve .. promote .. rollback, with its events and refusals
+mod seed; // not tests: a service with a story in it, for the API and the pages
+mod store; // what the database keeps, keeps once, and refuses to forget
+mod web; // the pages: every one renders, is safe and accessible; what the forms do

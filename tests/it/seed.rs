@@ -79,7 +79,7 @@ pub(crate) async fn story() -> App {
 
     clock.set("2026-11-30T09:30:00Z");
     let recorded = record(&app, "orders", "1.6.0", orders(3)).await;
-    let content = recorded.first().map(|d| d.content.clone()).unwrap_or_default();
+    let content = recorded.first().expect("a draft forms").content.clone();
     let failed = Listing {
         outcome: Outcome::Unavailable,
         evidence: Evidence {

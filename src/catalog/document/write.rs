@@ -3,10 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Document, Server};
-use crate::{
-    catalog::{Member, Policy, ReleaseStatus},
-    contract,
-};
+use crate::catalog::{Member, Policy, ReleaseStatus};
 
 pub(super) fn document(document: &Document) -> String {
     let mut out = String::new();
@@ -31,7 +28,7 @@ pub(super) fn document(document: &Document) -> String {
         Some(tools) => {
             out.push_str("tools:\n");
             for tool in tools {
-                write_tool(&mut out, tool);
+                write_tool(&mut out, tool, &document.digest_policy);
             }
         }
     }
@@ -75,7 +72,7 @@ fn write_server(out: &mut String, server: &Server) {
     }
 }
 
-fn write_tool(out: &mut String, tool: &Member) {
+fn write_tool(out: &mut String, tool: &Member, digest_policy: &str) {
     let Member { server, tool, contract_version, compatibility, status, digests } = tool;
     let _ = writeln!(out, "  - name: {}", text(tool));
     if let Some(server) = server {
@@ -91,7 +88,7 @@ fn write_tool(out: &mut String, tool: &Member) {
     }
     if let Some(digests) = digests {
         out.push_str("    digests:\n");
-        line(out, 6, "policy", contract::POLICY);
+        line(out, 6, "policy", digest_policy);
         line(out, 6, "raw", digests.raw.as_str());
         line(out, 6, "contract", digests.contract.as_str());
         line(out, 6, "presentation", digests.presentation.as_str());
@@ -104,7 +101,8 @@ fn line(out: &mut String, indent: usize, key: &str, value: &str) {
 
 /// A text as a YAML scalar: plain where every reader takes it for a text, in double quotes otherwise.
 fn text(text: &str) -> String {
-    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    // An option such as `--release` is a text; a dash followed by a blank or a digit is not.
+    let plain = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/'));
     let taken = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     if plain && !taken.contains(&text.to_ascii_lowercase().as_str()) {

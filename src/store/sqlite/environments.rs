@@ -5,7 +5,7 @@ use sqlx::{FromRow, SqliteConnection};
 
 use super::{SqliteStore, events, from_word, parsed, parsed_opt, time};
 use crate::{
-    catalog::{EnvironmentPointer, Move, event::NewEvent},
+    catalog::{CatalogVersion, EnvironmentPointer, Move, MoveKind, event::NewEvent},
     json::Digest,
     name::{CatalogName, EnvironmentName},
     store::{Environments, NewMove, Result, StoreError},
@@ -73,7 +73,12 @@ impl TryFrom<MoveRow> for Move {
 impl Environments for SqliteStore {
     async fn pointers(&self) -> Result<Vec<EnvironmentPointer>> {
         let rows: Vec<PointerRow> = sqlx::query_as(
-            "SELECT p.*, v.digest FROM pointers p
+            "SELECT p.*, v.digest, (
+                 SELECT h.version FROM holds h
+                 WHERE h.environment = p.environment AND h.catalog = p.catalog
+                 ORDER BY h.generation DESC LIMIT 1
+             ) AS hold
+             FROM pointers p
              JOIN versions v ON v.catalog = p.catalog AND v.version = p.version
              ORDER BY p.environment, p.catalog",
         )
@@ -108,14 +113,14 @@ impl Environments for SqliteStore {
     }
 
     async fn move_pointer(&self, new: NewMove, event: NewEvent) -> Result<Move> {
-        let NewMove { order, hold, key } = new;
+        let NewMove { order, key } = new;
         let mut tx = self.write().await?;
         if let Some(key) = &key
             && let Some((request, answer)) = answered(&mut tx, &key.key).await?
         {
             return if request == key.request { Ok(answer) } else { Err(StoreError::KeyReused) };
         }
-        if !set_pointer(&mut tx, &order, hold.map(|v| v.to_string())).await? {
+        if !set_pointer(&mut tx, &order).await? {
             let current = pointer(&mut tx, &order.environment, &order.catalog).await?;
             return Err(StoreError::Moved(current.map(Box::new)));
         }
@@ -135,6 +140,17 @@ impl Environments for SqliteStore {
         .bind(time(order.at))
         .execute(&mut *tx)
         .await?;
+        if let (MoveKind::Rollback, Some(left)) = (order.kind, order.from) {
+            sqlx::query(
+                "INSERT INTO holds (environment, catalog, version, generation) VALUES ($1, $2, $3, $4)",
+            )
+            .bind(order.environment.as_str())
+            .bind(order.catalog.as_str())
+            .bind(left.to_string())
+            .bind(order.generation)
+            .execute(&mut *tx)
+            .await?;
+        }
         if let Some(key) = &key {
             sqlx::query(
                 "INSERT INTO idempotency_keys (key, request, environment, catalog, generation)
@@ -153,20 +169,39 @@ impl Environments for SqliteStore {
         Ok(order)
     }
 
+    async fn holds(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+    ) -> Result<Vec<CatalogVersion>> {
+        let held: Vec<String> = sqlx::query_scalar(
+            "SELECT version FROM holds WHERE environment = $1 AND catalog = $2 ORDER BY generation DESC",
+        )
+        .bind(environment.as_str())
+        .bind(catalog.as_str())
+        .fetch_all(&self.reader)
+        .await?;
+        held.iter().map(|v| parsed("catalogVersion", v)).collect()
+    }
+
     async fn release_hold(
         &self,
         environment: &EnvironmentName,
         catalog: &CatalogName,
         generation: i64,
+        held: CatalogVersion,
         event: NewEvent,
     ) -> Result<()> {
         let mut tx = self.write().await?;
         let done = sqlx::query(
-            "UPDATE pointers SET hold = NULL
-             WHERE environment = $1 AND catalog = $2 AND generation = $3 AND hold IS NOT NULL",
+            "DELETE FROM holds WHERE environment = $1 AND catalog = $2 AND version = $3 AND EXISTS (
+                 SELECT 1 FROM pointers p
+                 WHERE p.environment = $1 AND p.catalog = $2 AND p.generation = $4
+             )",
         )
         .bind(environment.as_str())
         .bind(catalog.as_str())
+        .bind(held.to_string())
         .bind(generation)
         .execute(&mut *tx)
         .await?;
@@ -180,12 +215,12 @@ impl Environments for SqliteStore {
 }
 
 /// The compare-and-set: whether the pointer stood at the generation before `order`, and stands at `order` now.
-async fn set_pointer(db: &mut SqliteConnection, order: &Move, hold: Option<String>) -> Result<bool> {
+async fn set_pointer(db: &mut SqliteConnection, order: &Move) -> Result<bool> {
     let statement = if order.generation == 1 {
-        "INSERT INTO pointers (environment, catalog, version, generation, hold, moved_by, moved_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (environment, catalog) DO NOTHING"
+        "INSERT INTO pointers (environment, catalog, version, generation, moved_by, moved_at)
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (environment, catalog) DO NOTHING"
     } else {
-        "UPDATE pointers SET version = $3, generation = $4, hold = $5, moved_by = $6, moved_at = $7
+        "UPDATE pointers SET version = $3, generation = $4, moved_by = $5, moved_at = $6
          WHERE environment = $1 AND catalog = $2 AND generation = $4 - 1"
     };
     let done = sqlx::query(statement)
@@ -193,7 +228,6 @@ async fn set_pointer(db: &mut SqliteConnection, order: &Move, hold: Option<Strin
         .bind(order.catalog.as_str())
         .bind(order.to.to_string())
         .bind(order.generation)
-        .bind(hold)
         .bind(&order.actor)
         .bind(time(order.at))
         .execute(db)
@@ -207,7 +241,12 @@ async fn pointer(
     catalog: &CatalogName,
 ) -> Result<Option<EnvironmentPointer>> {
     let row: Option<PointerRow> = sqlx::query_as(
-        "SELECT p.*, v.digest FROM pointers p
+        "SELECT p.*, v.digest, (
+                 SELECT h.version FROM holds h
+                 WHERE h.environment = p.environment AND h.catalog = p.catalog
+                 ORDER BY h.generation DESC LIMIT 1
+             ) AS hold
+             FROM pointers p
          JOIN versions v ON v.catalog = p.catalog AND v.version = p.version
          WHERE p.environment = $1 AND p.catalog = $2",
     )
