@@ -7,9 +7,9 @@ use serde::Deserialize;
 use super::{
     ACTOR,
     error::{self, Error},
+    filters,
     page::{DraftId, Form, Frame, Path, Query, page, see},
     report::{ReportView, Values},
-    text::filters,
 };
 use crate::{
     app::{App, AppError},
