@@ -11,9 +11,12 @@ mod drafts;
 mod environments;
 mod error;
 mod events;
+#[expect(unreachable_pub, reason = "`filter_fn` writes a public type for each filter")]
+mod filters;
 mod overview;
 mod page;
 mod report;
+mod rules;
 mod servers;
 mod text;
 mod tools;
@@ -49,7 +52,9 @@ pub fn router(app: App) -> Router {
         .route("/environments", get(environments::show_environments))
         .route("/environments/{environment}", get(environments::show_environment))
         .route("/diff", get(diffs::show_diff))
-        .route("/events", get(events::show_events));
+        .route("/events", get(events::show_events))
+        .route("/rules", get(rules::show_rules))
+        .route("/rules/{rule}", get(rules::show_rule));
 
     let forms = Router::new()
         .route("/catalogs/{catalog}/drafts/{draft}/approve", post(drafts::approve_draft))

@@ -5,8 +5,8 @@ use axum::{extract::State, http::StatusCode, response::Response};
 
 use super::{
     error::Error,
+    filters,
     page::{Frame, Path, page},
-    text::filters,
 };
 use crate::{
     app::{App, view},

@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 use super::{
     error::{self, Error},
+    filters,
     page::{Frame, Query, page},
     report::{ReportView, Values},
-    text::filters,
 };
 use crate::{
     app::{App, AppError, Kind},

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use super::{
     ACTOR,
     error::{self, Error},
+    filters,
     page::{DraftId, Form, Frame, Path, Query, page, see},
     report::{ReportView, Values},
-    text::filters,
 };
 use crate::{
     app::{App, AppError},
-    catalog::{Content, Draft, DraftStatus, Policy},
+    catalog::{Content, Draft, DraftStatus},
     diff::{Assumption, Bump, Finding, Report, ToolReport},
     name::CatalogName,
 };
@@ -27,6 +27,8 @@ struct DraftPage<'d> {
     releases: Vec<Release<'d>>,
     /// The first finding that the policy blocks on, with its tool.
     blocker: Option<(&'d ToolReport, &'d Finding)>,
+    /// The draft of this catalog that waits, where it is another.
+    waiting: Option<i64>,
     notice: Option<(String, String)>,
     /// The reason that was typed, so that it need not be typed again.
     typed: String,
@@ -113,7 +115,9 @@ async fn shown(
     typed: String,
 ) -> Result<Response, Error> {
     let draft = app.get_draft(catalog, id.0).await?;
-    let policy = app.catalog(catalog).await?.catalog.policy;
+    let found = app.catalog(catalog).await?;
+    let waiting =
+        found.drafts.iter().find(|d| d.status == DraftStatus::Pending && d.id != draft.id).map(|d| d.id);
     let base = match draft.base {
         Some(version) => Some(app.version(catalog, version).await?.content),
         None => None,
@@ -127,29 +131,19 @@ async fn shown(
     let status = failure.as_ref().map_or(StatusCode::OK, |e| error::kind(e.kind).0);
     let notice = failure.map(error::told);
     let report = other.as_ref().unwrap_or(&draft.report);
-    Ok(page(status, &draft_page(app, &draft, report, base.as_ref(), &policy, notice, typed)))
-}
-
-fn draft_page<'d>(
-    app: &App,
-    draft: &'d Draft,
-    report: &'d Report,
-    base: Option<&'d Content>,
-    policy: &Policy,
-    notice: Option<(String, String)>,
-    typed: String,
-) -> DraftPage<'d> {
     let address = format!("/catalogs/{}/drafts/{}?", draft.catalog, draft.id);
-    DraftPage {
+    let shown = DraftPage {
         frame: Frame::new(app, "/catalogs"),
-        view: ReportView::new(report, &address, base, Some(&draft.content)),
-        releases: releases(report, base, &draft.content),
+        view: ReportView::new(report, &address, base.as_ref(), Some(&draft.content)),
+        releases: releases(report, base.as_ref(), &draft.content),
         // What blocks is what was judged under the policy, whatever the switch shows.
-        blocker: policy.blocks(&draft.report),
-        draft,
+        blocker: found.catalog.policy.blocks(&draft.report),
+        waiting,
+        draft: &draft,
         notice,
         typed,
-    }
+    };
+    Ok(page(status, &shown))
 }
 
 fn releases<'d>(report: &Report, base: Option<&'d Content>, now: &'d Content) -> Vec<Release<'d>> {

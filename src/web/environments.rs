@@ -12,8 +12,8 @@ use serde::Deserialize;
 use super::{
     ACTOR,
     error::{self, Error},
+    filters,
     page::{Form, Frame, Path, Query, page, see},
-    text::filters,
 };
 use crate::{
     app::{App, AppError, Kind, MoveRequest, view},

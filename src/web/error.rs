@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{page::page, text::filters};
+use super::{filters, page::page};
 use crate::app::{AppError, Kind};
 
 /// Why a page could not be shown or a form not be followed.

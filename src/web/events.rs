@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::{
     error::Error,
+    filters,
     page::{Frame, Query, page},
-    text::filters,
 };
 use crate::{
     app::{App, view},

@@ -6,8 +6,8 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use super::{
     environments::lanes,
     error::Error,
+    filters,
     page::{Frame, page},
-    text::filters,
 };
 use crate::{
     app::{App, view},

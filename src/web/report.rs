@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::text;
 use crate::{
     catalog::{Content, ContractVersion},
-    diff::{Assumption, Finding, Level, Report, Status, Surface, ToolReport, Verdict, Witness},
+    diff::{Assumption, Finding, Level, Report, Status, Surface, ToolReport, Verdict, Witness, rules},
 };
 
 /// More findings of one level than anybody reads on a page; the API has them all.
@@ -54,6 +54,8 @@ pub(super) struct ToolFindings<'r> {
 /// One finding.
 pub(super) struct FindingView<'r> {
     pub(super) finding: &'r Finding,
+    /// The rule has a page of its own; one of a later or an earlier release may have none.
+    pub(super) documented: bool,
     pub(super) values: Values<'r>,
     pub(super) witness: Option<WitnessView<'r>>,
 }
@@ -213,7 +215,7 @@ impl<'r> FindingView<'r> {
                 refused_by: candidate,
             },
         });
-        Self { finding, values, witness }
+        Self { documented: rules::find(&finding.rule).is_some(), finding, values, witness }
     }
 }
 

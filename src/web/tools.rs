@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{
     error::Error,
+    filters,
     page::{Frame, Path, page},
-    text::filters,
 };
 use crate::{
     app::{App, AppError, Kind, view},

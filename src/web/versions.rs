@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::{
     ACTOR,
     error::{self, Error},
+    filters,
     page::{Form, Frame, Path, page, see},
-    text::filters,
 };
 use crate::{
     app::{App, AppError, Kind, MoveRequest},

@@ -231,7 +231,16 @@ async fn probes_answer() {
 async fn a_panic_is_a_problem_that_tells_nothing() {
     let router = Router::new()
         .route("/", routing::get(async || -> &'static str { panic!("the secret of the house") }));
-    assert_snapshot!(shown(&sent(router, get("/")).await), @"");
+    assert_snapshot!(shown(&sent(router, get("/")).await), @r#"
+    500 content-type=application/problem+json
+    {
+      "type": "/errors/internal",
+      "title": "internal",
+      "status": 500,
+      "detail": "this is a fault of the service; its log has the particulars",
+      "code": "internal"
+    }
+    "#);
 }
 
 #[tokio::test]
@@ -239,5 +248,14 @@ async fn our_own_fault_is_told_without_particulars() {
     let fault = || AppError::new(Kind::Internal, "corrupt-row", "row 7 of `drafts` holds a secret");
     let router =
         Router::new().route("/", routing::get(async move || http::Error::from(fault()).into_response()));
-    assert_snapshot!(shown(&sent(router, get("/")).await), @"");
+    assert_snapshot!(shown(&sent(router, get("/")).await), @r#"
+    500 content-type=application/problem+json
+    {
+      "type": "/errors/internal",
+      "title": "internal",
+      "status": 500,
+      "detail": "this is a fault of the service; its log has the particulars",
+      "code": "internal"
+    }
+    "#);
 }
