@@ -79,12 +79,20 @@ fn a_year_of_the_filesystem_server_is_judged() {
     let gate = user.run(
         &[&["gate", "--baseline", "filesystem@latest", "--format", "json", "--"], &command[..]].concat(),
     );
+    let gate = gate.code(1);
     let report: serde_json::Value = serde_json::from_str(&gate.stdout).expect("it is JSON");
-    assert_eq!(gate.code == 0, report["passed"] == true, "{}", gate.stderr);
-    // In that year the tools got output schemas and annotations: many differ, none is gone.
-    let changed = report["tools"].as_array().expect("it lists tools");
-    assert!(changed.len() > 5, "{report:#}");
-    assert!(changed.iter().all(|t| t["status"] != "removed"), "{report:#}");
+    // In that year every tool got a title, hints and an output schema; and one call broke that nobody announced.
+    let tools = report["tools"].as_array().expect("it lists tools");
+    assert!(tools.len() > 10 && tools.iter().all(|t| t["status"] != "removed"), "{report:#}");
+    let breaking: Vec<&serde_json::Value> = tools
+        .iter()
+        .flat_map(|t| t["findings"].as_array().expect("it has findings"))
+        .filter(|f| f["level"] == "breaking")
+        .collect();
+    assert_eq!(breaking.len(), 1, "{report:#}");
+    assert_eq!(breaking[0]["pointer"], "/properties/paths/minItems");
+    assert_eq!(breaking[0]["witness"]["value"], serde_json::json!({"paths": []}));
+    assert_eq!(report["blockedBy"]["tool"], "read_multiple_files");
 }
 
 #[test]
