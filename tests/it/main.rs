@@ -3,10 +3,12 @@
 mod api; // the HTTP API: status and body, a file per noun
 mod architecture; // which module may name which
 mod cli; // the command line as its users meet it: exit codes, output, bad input, the story
+mod corpus; // real tool lists and labelled pairs, read where they are present
 mod documents; // catalog documents, version numbers, what a draft holds: pure, as tables
 mod flow; // the story: snapshot .. approve .. promote .. rollback, with its events and refusals
 mod mcp; // the raw MCP client against servers that behave, misbehave and die; and the demo server
 mod real; // real MCP servers, as published; installed by tests/run
+mod rules; // every case of every rule through the whole engine
 mod store; // what the database keeps, keeps once, and refuses to forget
 mod web; // the pages: every one renders, is safe and accessible; what the forms do
 
