@@ -4,6 +4,7 @@
 //! secrets. Neither those nor the session's id are ever kept or printed.
 
 mod endpoint;
+mod handshake;
 mod refusal;
 
 use reqwest::{
@@ -18,7 +19,7 @@ use crate::snapshot::Outcome;
 
 use super::{
     Limits,
-    era::{self, Dialect, Discovery, Over},
+    era::{self, Dialect},
     message::{self, Id, Message, Reply},
     pages::{self, Peer},
     record::{Failure, Record, Try, printable},
@@ -32,11 +33,15 @@ use refusal::{redirect, refusal};
 
 /// Redirects followed for one message; one is usual (`/mcp` to `/mcp/`).
 const MAX_REDIRECTS: usize = 3;
-/// Read of a stream that may be another transport's: its first event is short.
-const PEEK_BYTES: usize = 64 << 10;
 /// How long goodbyes and answers to the server's own requests may take; nothing depends on them.
 const COURTESY: Duration = Duration::from_secs(1);
 
+/// Times one answer's stream may be resumed.
+const MAX_RESUMES: usize = 5;
+/// The longest pause before that, whatever the server asks for.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -85,110 +90,6 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    // -- how a conversation begins ----------------------------------------------------------------------------------
-
-    /// Asks the modern way first. A server that knows it not refuses with some 4xx or some error; one that says nothing
-    /// for a while is asked the legacy way, and, where it refuses that, the modern way again with all the time there is.
-    async fn begin(&mut self) -> Try<()> {
-        match self.discover(self.limits.probe).await {
-            Ok(true) => return Ok(()),
-            Ok(false) => {}
-            Err(failure) if failure.outcome == Outcome::Timeout => {
-                let Err(refusal) = self.initialize().await else { return Ok(()) };
-                if !matches!(refusal.outcome, Outcome::Error | Outcome::Unavailable | Outcome::Malformed) {
-                    return Err(refusal);
-                }
-                return if self.discover(self.limits.start).await? { Ok(()) } else { Err(refusal) };
-            }
-            Err(failure) => return Err(failure),
-        }
-        let Err(failure) = self.initialize().await else { return Ok(()) };
-        if matches!(failure.http_status, Some(400 | 404 | 405)) && self.speaks_http_sse().await {
-            let message = format!("{} speaks the HTTP+SSE transport of 2024-11-05", self.record.name());
-            return Err(Failure::new(Outcome::Unavailable, message)
-                .help("give the server's Streamable HTTP URL, often `/mcp` in place of `/sse`"));
-        }
-        Err(failure)
-    }
-
-    /// Whether the server is modern; it is described then.
-    async fn discover(&mut self, budget: Duration) -> Try<bool> {
-        let mut asked = era::MODERN.to_owned();
-        loop {
-            self.dialect = Dialect::Modern(asked.clone());
-            let params = self.dialect.params(None);
-            let reply = match self.request("server/discover", &params, self.until(budget)).await {
-                Ok(reply) => reply,
-                Err(failure) if failure.outcome == Outcome::AuthRequired => return Err(failure),
-                Err(failure) if failure.outcome == Outcome::Malformed => return Ok(false),
-                Err(failure) => match (failure.http_status, failure.rpc_error.clone()) {
-                    // Not reached, or not now: the other way to begin would fare no better.
-                    (None | Some(429 | 502 | 503 | 504), _) => return Err(failure),
-                    (Some(_), Some(error)) => Err(error),
-                    (Some(_), None) => return Ok(false),
-                },
-            };
-            match era::discovery(&reply, &asked, Over::Http) {
-                Discovery::Modern { version, about } => {
-                    self.dialect = era::note_discovery(self.record, &version, &about);
-                    return Ok(true);
-                }
-                Discovery::AskAgain(version) => asked = version,
-                Discovery::Refused(error) => return Err(era::refused(self.record, error)),
-                Discovery::Legacy => return Ok(false),
-            }
-        }
-    }
-
-    async fn initialize(&mut self) -> Try<()> {
-        // Unknown until the answer: no version header yet.
-        self.dialect = Dialect::Legacy(String::new());
-        self.session = None;
-        let until = self.until(self.limits.start);
-        let reply = self.request("initialize", &era::initialize_params(), until).await?;
-        self.dialect = era::note_initialize(self.record, reply)?;
-        let until = self.until(self.limits.request);
-        let body = message::notification("notifications/initialized");
-        // Its answer has no content; a server that refuses it will say so again.
-        let _ = self.post("notifications/initialized", body, until).await;
-        Ok(())
-    }
-
-    /// Whether a GET opens the stream of the transport before Streamable HTTP.
-    async fn speaks_http_sse(&mut self) -> bool {
-        let until = self.until(self.limits.request);
-        let request = self
-            .client
-            .get(self.endpoint.url.clone())
-            .headers(self.endpoint.headers.clone())
-            .header(ACCEPT, "text/event-stream");
-        let Ok(Ok(mut response)) = timeout_at(until, request.send()).await else { return false };
-        if !response.status().is_success() || content_type(&response) != "text/event-stream" {
-            return false;
-        }
-        let mut reader = sse::Reader::new(PEEK_BYTES);
-        while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
-            match reader.push(&chunk) {
-                Ok(events) if events.is_empty() => {}
-                Ok(events) => return events[0].name == "endpoint",
-                Err(sse::TooLong) => return false,
-            }
-        }
-        false
-    }
-
-    /// Legacy sessions want a goodbye.
-    async fn end_session(&mut self) {
-        let Some(session) = self.session.take() else { return };
-        let request = self
-            .client
-            .delete(self.endpoint.url.clone())
-            .headers(self.endpoint.headers.clone())
-            .headers(self.version_header())
-            .header(SESSION, session);
-        let _ = timeout_at(self.until(COURTESY), request.send()).await;
-    }
-
     // -- what travels -----------------------------------------------------------------------------------------------
 
     /// One request and its answer. A failure with an HTTP status is an answer that HTTP gave.
@@ -296,17 +197,22 @@ impl Connection<'_> {
         until: Instant,
     ) -> Try<Reply> {
         let mut reader = sse::Reader::new(self.limits.message_bytes);
+        let mut resumed = 0;
         loop {
             let chunk = match timeout_at(until, response.chunk()).await {
                 Err(_) => return Err(self.timeout(method)),
                 Ok(Err(error)) => return Err(self.unreachable(&error)),
                 Ok(Ok(None)) => {
-                    let message = format!(
-                        "{} ended its event stream before it answered `{method}`",
-                        self.record.name()
-                    );
-                    return Err(Failure::new(Outcome::Unavailable, message)
-                        .help("take the snapshot again; if it stays so, see the server's own log"));
+                    resumed += 1;
+                    let Some(next) = self.resume(&reader, resumed, until).await else {
+                        let name = self.record.name();
+                        let message = format!("{name} ended its event stream before it answered `{method}`");
+                        return Err(Failure::new(Outcome::Unavailable, message)
+                            .help("take the snapshot again; if it stays so, see the server's own log"));
+                    };
+                    response = next;
+                    reader = reader.resumed();
+                    continue;
                 }
                 Ok(Ok(Some(chunk))) => chunk,
             };
@@ -327,6 +233,29 @@ impl Connection<'_> {
                 return Err(self.timeout(method));
             }
         }
+    }
+
+    /// The rest of a stream that a legacy server ended early; since 2025-11-25 it may, where events have ids.
+    async fn resume(&self, reader: &sse::Reader, nth: usize, until: Instant) -> Option<Response> {
+        if nth > MAX_RESUMES || matches!(self.dialect, Dialect::Modern(_)) {
+            return None;
+        }
+        let mut last_id = HeaderValue::from_bytes(reader.last_id()?).ok()?;
+        last_id.set_sensitive(true);
+        let pause = reader.retry().map_or(Duration::ZERO, Duration::from_millis);
+        tokio::time::sleep_until((Instant::now() + pause.min(MAX_PAUSE)).min(until)).await;
+        let mut request = self
+            .client
+            .get(self.endpoint.url.clone())
+            .headers(self.endpoint.headers.clone())
+            .headers(self.version_header())
+            .header(ACCEPT, "text/event-stream")
+            .header(LAST_EVENT_ID, last_id);
+        if let Some(session) = &self.session {
+            request = request.header(SESSION, session.clone());
+        }
+        let response = timeout_at(until, request.send()).await.ok()?.ok()?;
+        (response.status().is_success() && content_type(&response) == "text/event-stream").then_some(response)
     }
 
     /// Deals with messages; gives the answer to our request.

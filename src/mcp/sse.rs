@@ -26,6 +26,8 @@ pub(super) struct Reader {
     /// The line before ended in a carriage return: a line feed now belongs to it.
     after_return: bool,
     at_start: bool,
+    last_id: Option<Vec<u8>>,
+    retry: Option<u64>,
 }
 
 impl Reader {
@@ -38,7 +40,24 @@ impl Reader {
             has_data: false,
             after_return: false,
             at_start: true,
+            last_id: None,
+            retry: None,
         }
+    }
+
+    /// For the rest of this stream, which comes as another one.
+    pub(super) fn resumed(self) -> Self {
+        Self { last_id: self.last_id, retry: self.retry, ..Self::new(self.limit) }
+    }
+
+    /// The id of the last event that had one: where a stream can be resumed.
+    pub(super) fn last_id(&self) -> Option<&[u8]> {
+        self.last_id.as_deref().filter(|id| !id.is_empty())
+    }
+
+    /// How many milliseconds to wait before that, where the server says.
+    pub(super) fn retry(&self) -> Option<u64> {
+        self.retry
     }
 
     /// Takes bytes as they come and gives the events that they complete.
@@ -89,7 +108,9 @@ impl Reader {
                 self.data.extend_from_slice(value);
             }
             b"event" => self.name = String::from_utf8_lossy(value).into_owned(),
-            // Comments, `id` and `retry`: a listing is never resumed.
+            b"id" => self.last_id = Some(value.to_owned()),
+            b"retry" => self.retry = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok()),
+            // Comments, and what nobody has defined.
             _ => {}
         }
         None

@@ -350,6 +350,22 @@ async fn lists_come_as_json_or_as_a_stream_in_pages() {
             ok(1),
         ),
         (
+            "a stream that ends early and is resumed",
+            |seen| match (&seen.verb, seen.method()) {
+                (_, "tools/list") => typed("text/event-stream", "id: e7\nretry: 1\ndata:\n\n"),
+                (&Method::GET, _) if seen.header("last-event-id") == Some("e7") => {
+                    // The list is the third request, after discover and initialize.
+                    typed(
+                        "text/event-stream",
+                        format!("data: {{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}}\n\n", tools(&[A])),
+                    )
+                }
+                _ => legacy(seen),
+            },
+            patient(),
+            ok(1),
+        ),
+        (
             "a list that changed while it was read",
             |seen| match (seen.method(), seen.nth) {
                 ("tools/list", 0) => typed(
