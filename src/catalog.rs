@@ -170,6 +170,12 @@ pub struct Content {
     pub servers: Vec<ServerPin>,
 }
 
+impl Default for Content {
+    fn default() -> Self {
+        Self::new(Vec::new(), Vec::new())
+    }
+}
+
 impl Content {
     /// A content whose digests were made by this toolpact.
     #[must_use]

@@ -84,7 +84,7 @@ async fn judged(store: &SqliteStore, base: Option<CatalogVersion>, report: Repor
     let new = NewDraft {
         catalog: orders(),
         base,
-        content: Content::new(Vec::new(), Vec::new()),
+        content: Content::default(),
         report,
         created_by: "ci".to_owned(),
         created_at: noon(),
