@@ -3,11 +3,12 @@
 //! Bodies are capped while they arrive. Redirects are followed within the origin only, because the caller's headers are
 //! secrets. Neither those nor the session's id are ever kept or printed.
 
+mod endpoint;
+mod refusal;
+
 use reqwest::{
-    Client, Method, Response, StatusCode, Url,
-    header::{
-        ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
-    },
+    Client, Method, Response,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -16,7 +17,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 use crate::snapshot::Outcome;
 
 use super::{
-    Limits, SourceError,
+    Limits,
     era::{self, Dialect, Discovery, Over},
     message::{self, Id, Message, Reply},
     pages::{self, Peer},
@@ -24,75 +25,21 @@ use super::{
     sse,
 };
 
+pub(super) use endpoint::{Endpoint, without_secrets};
+
+use endpoint::client;
+use refusal::{redirect, refusal};
+
 /// Redirects followed for one message; one is usual (`/mcp` to `/mcp/`).
 const MAX_REDIRECTS: usize = 3;
-/// Read of an answer that is an error: enough for a JSON-RPC error.
-const ERROR_BYTES: usize = 64 << 10;
+/// Read of a stream that may be another transport's: its first event is short.
+const PEEK_BYTES: usize = 64 << 10;
 /// How long goodbyes and answers to the server's own requests may take; nothing depends on them.
 const COURTESY: Duration = Duration::from_secs(1);
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// Headers that the protocol or HTTP itself sets.
-const RESERVED: [&str; 9] = [
-    "accept",
-    "content-type",
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "host",
-    "mcp-session-id",
-    "mcp-protocol-version",
-    "mcp-method",
-];
-
-/// A URL and headers that can be used.
-#[derive(Debug)]
-pub(super) struct Endpoint {
-    url: Url,
-    headers: HeaderMap,
-}
-
-impl Endpoint {
-    pub(super) fn parse(url: &str, headers: &[(String, String)]) -> Result<Self, SourceError> {
-        let refuse = |cause: String| SourceError::Url { url: without_secrets(url), cause };
-        let parsed = Url::parse(url).map_err(|error| refuse(error.to_string()))?;
-        if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(refuse(format!("the scheme `{}` is not http or https", parsed.scheme())));
-        }
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            let refuse = |cause| SourceError::Header { name: printable(name, 60), cause };
-            let key: HeaderName = name.trim().parse().map_err(|_| refuse("that is no header name"))?;
-            if RESERVED.contains(&key.as_str()) {
-                return Err(refuse("the protocol sets it itself"));
-            }
-            let mut value = HeaderValue::from_str(value.trim())
-                .map_err(|_| refuse("its value has characters that no header may have"))?;
-            value.set_sensitive(true);
-            map.append(key, value);
-        }
-        Ok(Self { url: parsed, headers: map })
-    }
-}
-
-/// A URL as it may be shown: without user info, query and fragment.
-pub(super) fn without_secrets(url: &str) -> String {
-    match Url::parse(url) {
-        Ok(mut url) if url.has_host() => {
-            // Neither can fail on a URL with a host.
-            let _ = url.set_username("");
-            let _ = url.set_password(None);
-            url.set_query(None);
-            url.set_fragment(None);
-            url.into()
-        }
-        // No URL we know the parts of: only what cannot be a secret in any reading.
-        Ok(_) | Err(_) if url.contains('@') => "…".to_owned(),
-        Ok(_) | Err(_) => printable(url.split(['?', '#']).next().unwrap_or_default(), 120),
-    }
-}
 
 /// Lists the server's tools.
 pub(super) async fn list(
@@ -124,28 +71,6 @@ pub(super) async fn list(
     };
     connection.end_session().await;
     ended
-}
-
-fn client(url: &Url) -> reqwest::Result<Client> {
-    // Fails where a provider is installed already, which serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("toolpact/", env!("CARGO_PKG_VERSION")));
-    if url.scheme() == "http" {
-        // No roots needed, and loading the system's costs tens of milliseconds.
-        builder = builder.tls_certs_only(std::iter::empty());
-    }
-    if is_loopback(url) {
-        builder = builder.no_proxy();
-    }
-    builder.build()
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 struct Connection<'a> {
@@ -241,7 +166,7 @@ impl Connection<'_> {
         if !response.status().is_success() || content_type(&response) != "text/event-stream" {
             return false;
         }
-        let mut reader = sse::Reader::new(ERROR_BYTES);
+        let mut reader = sse::Reader::new(PEEK_BYTES);
         while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
             match reader.push(&chunk) {
                 Ok(events) if events.is_empty() => {}
@@ -326,9 +251,9 @@ impl Connection<'_> {
                 return Ok(response);
             }
             if !status.is_redirection() {
-                return Err(self.refusal(method, response, until).await);
+                return Err(refusal(&self.record.name(), method, response, until).await);
             }
-            self.endpoint.url = self.redirected(&response)?;
+            self.endpoint.url = redirect(&self.record.name(), &self.endpoint.url, &response)?;
         }
         let message = format!("{} redirects more than {MAX_REDIRECTS} times", self.record.name());
         Err(Failure::new(Outcome::Unavailable, message).help("give the URL at which the redirects end"))
@@ -479,89 +404,6 @@ impl Connection<'_> {
     fn no_answer(&self, method: &str, how: &str) -> Box<Failure> {
         Failure::new(Outcome::Malformed, format!("{} answered `{method}` {how}", self.record.name()))
             .help("check that the URL is the server's MCP endpoint")
-    }
-
-    /// The URL of a redirect, where it may be followed.
-    fn redirected(&self, response: &Response) -> Try<Url> {
-        let location =
-            response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let target = self.endpoint.url.join(location).ok().filter(|_| !location.is_empty());
-        let refuse = |how: String, help: String| {
-            let message =
-                format!("{} answered with status {} {how}", self.record.name(), response.status().as_u16());
-            let mut failure = Failure::new(Outcome::Unavailable, message).help(help);
-            failure.http_status = Some(response.status().as_u16());
-            Err(failure)
-        };
-        match target {
-            None => refuse("and no place to go".to_owned(), "check the URL".to_owned()),
-            Some(url) if url.origin() != self.endpoint.url.origin() => {
-                let origin = printable(&url.origin().ascii_serialization(), 120);
-                refuse(
-                    format!("and a redirect to another origin, `{origin}`, which is not followed"),
-                    "if that is where the server is, give its URL; headers are sent to no other origin"
-                        .to_owned(),
-                )
-            }
-            Some(url) => Ok(url),
-        }
-    }
-
-    /// What an answer means whose status says failure.
-    async fn refusal(&self, method: &str, mut response: Response, until: Instant) -> Box<Failure> {
-        let status = response.status();
-        let text = |name: HeaderName| {
-            response.headers().get(name).map(|v| printable(&String::from_utf8_lossy(v.as_bytes()), 200))
-        };
-        let (retry_after, challenge) = (text(RETRY_AFTER), text(WWW_AUTHENTICATE));
-        let mut body = Vec::new();
-        while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
-            body.extend_from_slice(&chunk[..chunk.len().min(ERROR_BYTES - body.len())]);
-            if body.len() == ERROR_BYTES {
-                break;
-            }
-        }
-        let rpc_error = message::read(&body).and_then(|read| {
-            read.messages.into_iter().find_map(|message| match message {
-                Message::Reply { reply: Err(error), .. } => Some(error),
-                Message::Reply { .. } | Message::Request { .. } | Message::Notification { .. } => None,
-            })
-        });
-        let (outcome, help) = match status {
-            StatusCode::UNAUTHORIZED => (Outcome::AuthRequired, "give credentials with `--header`"),
-            StatusCode::FORBIDDEN => {
-                (Outcome::AuthRequired, "the credentials are not enough, or the server refuses this caller")
-            }
-            StatusCode::TOO_MANY_REQUESTS => (Outcome::Unavailable, "wait, then take the snapshot again"),
-            _ if status.is_client_error() && rpc_error.is_some() => {
-                (Outcome::Error, "see the server's own log; the list is not empty, it could not be read")
-            }
-            _ if status.is_client_error() => {
-                (Outcome::Unavailable, "check that the URL is the server's MCP endpoint")
-            }
-            _ => (Outcome::Unavailable, "the server or something before it fails; try again later"),
-        };
-        let mut message =
-            format!("{} answered `{method}` with status {}", self.record.name(), status.as_u16());
-        if let Some(reason) = status.canonical_reason() {
-            message.push_str(&format!(" {reason}"));
-        }
-        if let Some(error) = &rpc_error {
-            message.push_str(&format!(" and error {}", message::describe(error)));
-        }
-        if let (Outcome::AuthRequired, Some(challenge)) = (outcome, challenge) {
-            message.push_str(&format!("; it asks for {challenge}"));
-        }
-        if let Some(after) = &retry_after {
-            message.push_str(&format!("; retry after {after}"));
-        }
-        let mut failure = Failure::new(outcome, message).help(help);
-        if let Some(error) = rpc_error {
-            failure = failure.rpc_error(error);
-        }
-        failure.http_status = Some(status.as_u16());
-        failure.retry_after = retry_after;
-        failure
     }
 }
 

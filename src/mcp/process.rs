@@ -7,7 +7,10 @@ use std::{
     ffi::OsStr,
     io,
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,9 +21,11 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a server may take to end after its stdin was closed, and again after SIGTERM. It has nothing to save: all
-/// it did was to list.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long a server may take to end after its stdin was closed. It has nothing to save, for all it did was to list, and
+/// Python needs half a second to end by itself: that would be a tenth of a snapshot and more.
+const CLOSE_GRACE: Duration = Duration::from_millis(20);
+/// How long it may take to end after SIGTERM, and the system to end it after SIGKILL.
+const SIGNAL_GRACE: Duration = Duration::from_secs(1);
 /// How long a process that closed its stdout may take to be gone.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 /// How long stderr may stay open after the process ended (a grandchild may hold it).
@@ -99,7 +104,7 @@ pub(super) struct Process {
     /// `None` once it was closed.
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: BufReader<ChildStdout>,
-    stderr: Arc<Mutex<Vec<u8>>>,
+    stderr: Arc<Tail>,
     drain: JoinHandle<()>,
     status: Option<ExitStatus>,
 }
@@ -118,7 +123,7 @@ impl Process {
             .spawn()?;
         let missing = || io::Error::other("a pipe to the process is missing");
         let stdout = child.stdout.take().ok_or_else(missing)?;
-        let stderr = Arc::new(Mutex::new(Vec::new()));
+        let stderr = Arc::new(Tail::default());
         let drain = tokio::spawn(drain(child.stderr.take().ok_or_else(missing)?, Arc::clone(&stderr)));
         Ok(Self {
             group: child.id().and_then(|id| i32::try_from(id).ok()),
@@ -140,21 +145,23 @@ impl Process {
     /// Ends the process and its children: stdin closed, then SIGTERM, then SIGKILL.
     pub(super) async fn stop(&mut self) {
         drop(self.stdin.take());
-        if !self.wait(GRACE).await {
+        if !self.wait(CLOSE_GRACE).await {
+            // What it says from here on is about our signal.
+            self.stderr.mute();
             self.signal(libc::SIGTERM);
-            self.wait(GRACE).await;
+            self.wait(SIGNAL_GRACE).await;
         }
         // Children that outlived the first process; and that one, where it ignores all of the above.
         self.signal(libc::SIGKILL);
         self.group = None;
-        self.wait(GRACE).await;
+        self.wait(SIGNAL_GRACE).await;
         // What it said last is often the cause.
         let _ = timeout(DRAIN_GRACE, &mut self.drain).await;
     }
 
     /// The end of stderr, without what would move a reader's cursor.
     pub(super) fn stderr_tail(&self) -> String {
-        let bytes = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = self.stderr.lock();
         let tail = &bytes[bytes.len().saturating_sub(STDERR_TAIL)..];
         let text: String = String::from_utf8_lossy(tail)
             .chars()
@@ -188,16 +195,40 @@ impl Drop for Process {
     }
 }
 
+/// The end of what a process wrote to stderr.
+#[derive(Default)]
+struct Tail {
+    bytes: Mutex<Vec<u8>>,
+    muted: AtomicBool,
+}
+
+impl Tail {
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        // Bytes are whole whatever happened to who held them.
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mute(&self) {
+        self.muted.store(true, Ordering::Relaxed);
+    }
+
+    fn add(&self, more: &[u8]) {
+        if self.muted.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut bytes = self.lock();
+        bytes.extend_from_slice(more);
+        if bytes.len() > 2 * STDERR_TAIL {
+            let excess = bytes.len() - STDERR_TAIL;
+            bytes.drain(..excess);
+        }
+    }
+}
+
 /// Reads stderr to its end, whatever its size: a full pipe would stop the server.
-async fn drain(mut from: ChildStderr, tail: Arc<Mutex<Vec<u8>>>) {
+async fn drain(mut from: ChildStderr, tail: Arc<Tail>) {
     let mut chunk = [0; 4096];
     while let Ok(n @ 1..) = from.read(&mut chunk).await {
-        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.extend_from_slice(&chunk[..n]);
-        let excess = tail.len().saturating_sub(2 * STDERR_TAIL);
-        if excess > 0 {
-            let keep = tail.len() - STDERR_TAIL;
-            tail.drain(..keep);
-        }
+        tail.add(&chunk[..n]);
     }
 }

@@ -8,6 +8,7 @@ mod api; // the HTTP API: status and body, a file per noun
 mod ask; // not tests: asks the service, both faces together, without sockets
 mod documents; // catalog documents, version numbers, what a draft holds: pure, as tables
 mod flow; // the story: snapshot .. approve .. promote .. rollback, with its events and refusals
+mod mcp; // the raw MCP client against servers that behave, misbehave and die; and the demo server
 mod seed; // not tests: a service with a story in it, for the API and the pages
 mod store; // what the database keeps, keeps once, and refuses to forget
 mod web; // the pages: every one renders, is safe and accessible; what the forms do
