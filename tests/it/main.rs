@@ -6,9 +6,11 @@ mod support;
 
 mod api; // the HTTP API: status and body, a file per noun
 mod ask; // not tests: asks the service, both faces together, without sockets
+mod corpus; // real tool lists and labelled pairs, read where they are present
 mod documents; // catalog documents, version numbers, what a draft holds: pure, as tables
 mod flow; // the story: snapshot .. approve .. promote .. rollback, with its events and refusals
 mod mcp; // the raw MCP client against servers that behave, misbehave and die; and the demo server
+mod rules; // every case of every rule through the whole engine
 mod seed; // not tests: a service with a story in it, for the API and the pages
 mod store; // what the database keeps, keeps once, and refuses to forget
 mod web; // the pages: every one renders, is safe and accessible; what the forms do

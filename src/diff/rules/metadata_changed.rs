@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     surfaces: &[Surface::Presentation],
     what: "A member of the tool that is neither contract nor words changed: `_meta`, `execution`, or one we do not know.",
     why: "No call breaks by its schema; a host that reads the member may do something else.",
-    instead: "Nothing.",
+    instead: "Nothing to do.",
     cases: include_str!("metadata_changed.yaml"),
     check: Check::Tool(check),
 };

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     surfaces: &[Surface::Input, Surface::Output],
     what: "A schema is written otherwise and takes the same values.",
     why: "It is proved both ways that nothing changed for anyone.",
-    instead: "Nothing.",
+    instead: "Nothing to do.",
     cases: include_str!("notation_changed.yaml"),
     check: Check::Engine,
 };

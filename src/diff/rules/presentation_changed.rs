@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     surfaces: &[Surface::Presentation],
     what: "The title or the icons changed.",
     why: "People see something else in their host; no call breaks.",
-    instead: "Nothing.",
+    instead: "Nothing to do.",
     cases: include_str!("presentation_changed.yaml"),
     check: Check::Tool(check),
 };

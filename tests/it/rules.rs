@@ -1,0 +1,139 @@
+//! Every case of every rule through the whole engine, each witness checked again by the validator.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use toolpact::{
+    contract::Contract,
+    diff::{
+        Assumption, Finding, Level, Report, Side, Surface,
+        case::{Case, Expected, cases},
+        diff, rules,
+    },
+    snapshot,
+};
+
+pub(crate) fn side(label: &str, tools: &Value) -> Side {
+    let tools = snapshot::split(&tools.to_string()).expect("a list of tools");
+    let contracts = tools.iter().map(|t| Contract::of(t).expect("a contract")).collect();
+    Side { label: label.to_owned(), servers: vec![(None, contracts)] }
+}
+
+fn sides(case: &Case) -> (Value, Value) {
+    let wrap = |schema: &Value| match case.tools {
+        true => schema.clone(),
+        false => json!([{"name": "t", "inputSchema": schema, "outputSchema": schema}]),
+    };
+    (wrap(&case.baseline), wrap(&case.candidate))
+}
+
+fn run(case: &Case) -> Report {
+    let (before, after) = sides(case);
+    diff(&side("baseline", &before), &side("candidate", &after), case.assume)
+}
+
+fn on(report: &Report, surface: Surface) -> Vec<&Finding> {
+    report.tools.iter().flat_map(|t| &t.findings).filter(|f| f.surface == surface).collect()
+}
+
+fn check(rule: &str, case: &Case) {
+    let report = run(case);
+    let context = || format!("{rule}: {}\n{}", case.name, serde_json::to_string_pretty(&report).expect("a report"));
+    let expected = [
+        (Surface::Listing, &case.listing),
+        (Surface::Input, &case.input),
+        (Surface::Output, &case.output),
+        (Surface::Annotations, &case.annotations),
+        (Surface::Presentation, &case.presentation),
+    ];
+    if expected.iter().all(|(_, e)| e.is_none()) && case.silent.is_empty() {
+        let loud: Vec<_> = report.tools.iter().flat_map(|t| &t.findings).filter(|f| f.level > Level::Compatible).collect();
+        assert!(loud.is_empty(), "must stay silent: {}", context());
+        assert!(report.tools.iter().all(|t| t.findings.iter().all(|f| f.rule == "notation-changed")), "{}", context());
+    }
+    for silent in &case.silent {
+        assert!(report.tools.iter().flat_map(|t| &t.findings).all(|f| &f.rule != silent), "{}", context());
+    }
+    for (surface, expected) in expected {
+        let Some(Expected { verdict, at, witness }) = expected else { continue };
+        let findings = on(&report, surface);
+        let worst = findings.iter().map(|f| f.level).max().unwrap_or(Level::Compatible);
+        assert_eq!(worst, *verdict, "{surface}: {}", context());
+        if let Some(at) = at {
+            let found = findings.iter().any(|f| f.pointer.as_str() == at && f.rule == rule && f.level == *verdict);
+            assert!(found, "{surface} has no {verdict} {rule} at {at}: {}", context());
+        }
+        let shown: Vec<&Value> = findings.iter().filter_map(|f| f.witness.as_ref()).map(|w| &w.value).collect();
+        match witness {
+            None => {}
+            Some(Value::Bool(true)) => assert!(!shown.is_empty(), "{surface} has no witness: {}", context()),
+            Some(exact) => assert!(shown.contains(&exact), "{surface} lacks witness {exact}: {}", context()),
+        }
+    }
+    witnesses_hold(case, &report);
+}
+
+/// Each witness passes the one side and fails the other, by the validator, in the schemas as written.
+fn witnesses_hold(case: &Case, report: &Report) {
+    if case.tools {
+        return;
+    }
+    for finding in report.tools.iter().flat_map(|t| &t.findings) {
+        let Some(witness) = &finding.witness else { continue };
+        let valid = |schema: &Value| jsonschema::is_valid(schema, &witness.value);
+        let (good, bad) = match finding.surface {
+            Surface::Output => (&case.candidate, &case.baseline),
+            _ => (&case.baseline, &case.candidate),
+        };
+        assert!(valid(good) && !valid(bad), "{} shows nothing: {}", witness.value, case.name);
+    }
+}
+
+#[test]
+fn every_case_of_every_rule_is_judged_as_it_says() {
+    for rule in rules::all() {
+        let cases = cases(rule).expect("the cases of a rule are valid YAML");
+        assert!(!cases.is_empty(), "{} has no case", rule.id);
+        for case in &cases {
+            check(rule.id, case);
+        }
+    }
+}
+
+#[test]
+fn a_list_against_itself_is_silent() {
+    for rule in rules::all() {
+        for case in cases(rule).expect("the cases of a rule are valid YAML") {
+            let (before, after) = sides(&case);
+            for tools in [before, after] {
+                for assumption in [Assumption::Declared, Assumption::Strict] {
+                    let report = diff(&side("a", &tools), &side("b", &tools), assumption);
+                    // A list that names a tool twice is told so whatever it is compared with.
+                    let told: Vec<_> =
+                        report.tools.iter().flat_map(|t| &t.findings).filter(|f| !f.absolute).collect();
+                    let twice = report.tools.iter().flat_map(|t| &t.findings).any(|f| f.rule == "duplicate-tool-name");
+                    assert!(told.is_empty() || twice, "{}: {told:?}", case.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_rule_is_documented_and_named_once() {
+    let ids: BTreeSet<&str> = rules::all().iter().map(|r| r.id).collect();
+    assert_eq!(ids.len(), rules::all().len(), "an id is used twice");
+    for rule in rules::all() {
+        assert!(rule.id.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", rule.id);
+        for text in [rule.what, rule.why, rule.instead] {
+            assert!(text.ends_with('.') && text.len() > 8, "{}: `{text}` is no sentence", rule.id);
+        }
+        let stem = rule.id.replace('-', "_");
+        for ending in ["rs", "yaml"] {
+            let file = format!("{}/src/diff/rules/{stem}.{ending}", env!("CARGO_MANIFEST_DIR"));
+            assert!(std::path::Path::new(&file).exists(), "{file} is missing");
+        }
+    }
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/diff/rules")).expect("the rules");
+    assert_eq!(files.count(), 2 * rules::all().len(), "a file of no registered rule");
+}
