@@ -1,7 +1,7 @@
 //! The pages: rendered here, whole, without scripts. One file per page.
 //!
 //! A thin face, as the API is: it reads a form, calls one use case and shows the answer; it never touches the store.
-//! Whatever a server wrote is hostile: it is escaped, its invisible characters are made visible ([`text`]), it is cut
+//! Whatever a server wrote is hostile: it is escaped, its invisible characters are made visible (`text`), it is cut
 //! where it is endless, and it never becomes a link or an image. Who clicks is always `web` until people sign in.
 
 mod assets;

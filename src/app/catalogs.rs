@@ -170,7 +170,7 @@ impl App {
         match (all.pop(), all.len()) {
             (Some(only), 0) => Ok(only.name),
             (None, _) => {
-                let help = "create one with a document: `toolpact catalog apply FILE`";
+                let help = "create one with a document: `toolpact apply FILE`";
                 Err(AppError::new(Kind::NotFound, "unknown-catalog", "there is no catalog yet").help(help))
             }
             (Some(last), _) => {

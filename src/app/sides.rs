@@ -49,7 +49,7 @@ impl App {
             } else {
                 let message = format!("server `{server}` has no snapshot: none of its listings ended `ok`");
                 return Err(AppError::new(Kind::NotFound, "no-snapshot", message)
-                    .help("see `toolpact servers` for how they ended"));
+                    .help("see `toolpact status` for how they ended"));
             }
         } else {
             self.digest_like(&server, text, what).await?

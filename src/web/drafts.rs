@@ -186,3 +186,24 @@ fn declared_step(before: &str, now: &str) -> Option<Bump> {
         Bump::None
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declared_step_is_read_from_two_versions() {
+        let check = |before: &str, now: &str, step: Option<Bump>| {
+            assert_eq!(declared_step(before, now), step, "{before} to {now}");
+        };
+        check("1.4.0", "2.0.0", Some(Bump::Major));
+        check("1.4.0", "1.5.0", Some(Bump::Minor));
+        check("1.4.0", "1.4.1", Some(Bump::Patch));
+        check("1.4.0", "1.4.0", Some(Bump::None));
+        check("v0.3.1", "v0.4.0", Some(Bump::Major));
+        check("0.3.1", "0.3.2", Some(Bump::Patch));
+        check("1.4.0", "1.3.9", None);
+        check("2025.01.12", "2025.02.01", None);
+        check("latest", "1.0.0", None);
+    }
+}

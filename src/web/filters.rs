@@ -28,6 +28,14 @@ pub(crate) fn sentence<T: Display>(text: T, _: &dyn Values) -> Result<Safe<Strin
     Ok(Safe(text::sentence(&text.to_string())))
 }
 
+/// The same as a whole sentence: with a full stop, unless it ends in one or asks.
+#[askama::filter_fn]
+pub(crate) fn statement<T: Display>(text: T, _: &dyn Values) -> Result<Safe<String>> {
+    let text = text.to_string();
+    let stop = if text.ends_with(['.', '?', '!']) { "" } else { "." };
+    Ok(Safe(text::sentence(&text) + stop))
+}
+
 /// The first line of a text, for tables.
 #[askama::filter_fn]
 pub(crate) fn line<T: Display>(text: T, _: &dyn Values) -> Result<Safe<String>> {

@@ -15,6 +15,9 @@ use crate::{
 /// More findings of one level than anybody reads on a page; the API has them all.
 const FINDINGS: usize = 300;
 
+/// More tools than anybody looks through one by one.
+const TOOLS: usize = 500;
+
 /// What a page shows of a report.
 pub(super) struct ReportView<'r> {
     pub(super) report: &'r Report,
@@ -111,6 +114,7 @@ impl<'r> ReportView<'r> {
             tools: report
                 .tools
                 .iter()
+                .take(TOOLS)
                 .map(|tool| ToolLine { tool, from: lookup(&before, tool), to: lookup(&after, tool) })
                 .collect(),
             assumptions: [Assumption::Declared, Assumption::Strict].map(|assumption| AssumptionLink {

@@ -3,7 +3,7 @@
 //! A description can hide instructions in characters that no page shows (zero-width, bidirectional, tag characters);
 //! a reviewer has to see them. Two forms: [`html`] marks them up, [`plain`] spells them out where no markup may stand.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff, utils::TextDiffRemapper};
@@ -17,6 +17,8 @@ pub(super) const PROSE: usize = 20_000;
 pub(super) const JSON: usize = 8_000;
 /// Above this, words are not compared one by one: both texts stand below each other instead.
 const WORD_DIFF: usize = 20_000;
+/// A text made to be slow to compare costs a page no more than this; what is left is then shown as replaced.
+const WORD_DIFF_TIME: Duration = Duration::from_millis(20);
 /// An unchanged stretch longer than this is cut in the middle.
 const UNCHANGED: usize = 320;
 
@@ -100,10 +102,6 @@ fn push_json(out: &mut String, value: &Value, indent: usize) {
     if let Some(line) = one_line(value, LINE.saturating_sub(indent)) {
         return out.push_str(&line);
     }
-    // Long enough to be cut anyway: nobody sees what would be built beyond.
-    if out.len() > 4 * JSON {
-        return out.push('…');
-    }
     let new_line = |out: &mut String, indent: usize| {
         out.push('\n');
         out.extend(std::iter::repeat_n(' ', indent));
@@ -111,6 +109,10 @@ fn push_json(out: &mut String, value: &Value, indent: usize) {
     out.push(open);
     let parts = parts(value);
     for (i, (key, part)) in parts.into_iter().enumerate() {
+        // Long enough to be cut anyway: nobody sees what would be built beyond.
+        if out.len() > 4 * JSON {
+            break;
+        }
         new_line(out, indent + 2);
         if let Some(key) = key {
             let _ = write!(out, "{}: ", Value::from(key));
@@ -159,7 +161,7 @@ pub(super) fn word_diff(baseline: &str, candidate: &str) -> Option<String> {
     if baseline.len().max(candidate.len()) > WORD_DIFF {
         return None;
     }
-    let diff = TextDiff::from_unicode_words(baseline, candidate);
+    let diff = TextDiff::configure().timeout(WORD_DIFF_TIME).diff_unicode_words(baseline, candidate);
     let remapper = TextDiffRemapper::from_text_diff(&diff, baseline, candidate);
     let mut out = String::new();
     for (tag, text) in diff.ops().iter().flat_map(|op| remapper.iter_slices(op)) {

@@ -583,3 +583,34 @@ fn the_five_minutes_of_the_readme_are_true() {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+#[test]
+fn every_command_that_is_advised_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.join("src"), root.join("templates")];
+    let mut texts =
+        vec![include_str!("../../README.md").to_owned(), include_str!("../../CONTRIBUTING.md").to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("it can be read") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                texts.push(text);
+            }
+        }
+    }
+    let mut advised: Vec<&str> = texts
+        .iter()
+        .flat_map(|t| t.split("`toolpact ").skip(1))
+        .map(|rest| rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next().unwrap_or_default())
+        .filter(|word| !word.is_empty())
+        .collect();
+    advised.sort_unstable();
+    advised.dedup();
+    assert!(advised.len() > 5, "{advised:?}");
+    let user = User::new();
+    for command in advised {
+        user.run(&[command, "--help"]).code(PASSED);
+    }
+}
