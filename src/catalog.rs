@@ -6,6 +6,8 @@
 
 pub mod document;
 pub mod draft;
+pub mod event;
+pub mod suggest;
 pub mod version;
 
 use std::fmt;
@@ -139,7 +141,13 @@ impl Policy {
         &self,
         report: &'r Report,
     ) -> Option<(&'r crate::diff::ToolReport, &'r crate::diff::Finding)> {
-        report.findings().find(|(_, f)| f.absolute || self.fail_on.contains(&f.level))
+        report.findings().find(|(_, f)| self.blocks_finding(f))
+    }
+
+    /// Whether this finding blocks.
+    #[must_use]
+    pub fn blocks_finding(&self, finding: &crate::diff::Finding) -> bool {
+        finding.absolute || self.fail_on.contains(&finding.level)
     }
 }
 
@@ -156,21 +164,52 @@ pub struct ServerSource {
 }
 
 /// What a catalog version is: an ordered set of members and the server releases they came from.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Content {
-    /// By server, then tool.
+    /// The canonicalisation policy under which the members' digests were made.
+    pub digest_policy: String,
+    /// In the document's order; by server, then tool, in a draft's.
     pub members: Vec<Member>,
     /// The releases, by server.
     #[serde(default)]
     pub servers: Vec<ServerPin>,
 }
 
+impl Default for Content {
+    fn default() -> Self {
+        Self::new(Vec::new(), Vec::new())
+    }
+}
+
 impl Content {
-    /// The catalog's digest: over its ordered members. When and where a server was asked does not count.
+    /// A content whose digests were made by this toolpact.
+    #[must_use]
+    pub fn new(members: Vec<Member>, servers: Vec<ServerPin>) -> Self {
+        Self { digest_policy: crate::contract::POLICY.to_owned(), members, servers }
+    }
+
+    /// The catalog's digest: over its members by server, then tool. When and where a server was asked does not count.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest::of(&serde_json::to_value(&self.members).unwrap_or(Value::Null))
+        let mut members: Vec<&Member> = self.members.iter().collect();
+        members.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
+        Digest::of(&serde_json::to_value(&members).unwrap_or(Value::Null))
+    }
+
+    /// Whether both pin the same contracts; what they call them, and how they came to be, does not count.
+    #[must_use]
+    pub fn same_contracts(&self, other: &Self) -> bool {
+        let pins = |content: &Self| {
+            let mut pins: Vec<_> = content
+                .members
+                .iter()
+                .map(|m| (m.server.clone(), m.tool.clone(), m.digests.as_ref().map(|d| d.raw.clone())))
+                .collect();
+            pins.sort();
+            pins
+        };
+        pins(self) == pins(other)
     }
 }
 
@@ -287,7 +326,7 @@ pub struct EnvironmentPointer {
     pub digest: Digest,
     /// Counts the moves, from 1. Zero means "nothing was ever live here" and is what the first promotion expects.
     pub generation: i64,
-    /// A version that was left by a rollback and is refused until released.
+    /// The version that the newest unreleased rollback left; refused until released. Earlier ones may be held too.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hold: Option<CatalogVersion>,
     /// Who moved it last.
@@ -359,7 +398,7 @@ pub struct Event {
     /// Who.
     pub actor: String,
     /// What: `snapshot.recorded`, `catalog.applied`, `draft.created`, `draft.approved`, `draft.rejected`,
-    /// `version.imported`, `environment.promoted`, `environment.rolled-back`, `environment.hold-released`.
+    /// `draft.superseded`, `version.imported`, `environment.promoted`, `environment.rolled-back`, `environment.hold-released`.
     pub kind: String,
     /// The object it happened to: `server/github`, `catalog/orders`, `environment/production`.
     pub subject: String,

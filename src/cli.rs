@@ -1,1 +1,191 @@
-//! The command line: one file a command.
+//! The command line: one file a command. Parses, calls a use case, renders its answer; decides nothing.
+//!
+//! A command answers an [`Answer`] or an [`AppError`]; only this file writes them and turns them into exit codes.
+//! Commands that need no database and no network start neither (`diff` of two files, `explain`, `rules`).
+
+mod apply;
+mod approve;
+mod audit;
+mod context;
+mod demo_server;
+mod diff;
+mod draft;
+mod drafts;
+mod explain;
+mod export;
+mod gate;
+mod log;
+mod pointer;
+mod promote;
+mod reject;
+mod release;
+mod render;
+mod rollback;
+mod rules;
+mod serve;
+mod show;
+mod side;
+mod snapshot;
+mod source;
+mod status;
+
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+use context::Context;
+
+pub use serve::{Serve, Stop};
+
+use crate::app::{AppError, Kind};
+
+/// How the program ends. Part of the public contract: scripts read them.
+pub mod exit {
+    /// Done, or passes the policy.
+    pub const PASSED: u8 = 0;
+    /// Blocked: by policy, or because the state of an object forbids what was asked (stale, held, already decided).
+    pub const BLOCKED: u8 = 1;
+    /// Usage, configuration or input is invalid, or names what does not exist.
+    pub const INVALID: u8 = 2;
+    /// Could not run: network, server or database gone.
+    pub const COULD_NOT_RUN: u8 = 3;
+}
+
+/// Governance for MCP tools: snapshots what servers offer, proves what a change breaks, promotes and rolls back.
+#[derive(Parser)]
+#[command(name = "toolpact", version, max_term_width = 110, after_help = AFTER_HELP)]
+struct Cli {
+    /// The database; made with its folder on first write. Default: toolpact/toolpact.db in the user's data folder.
+    #[arg(long, global = true, env = "TOOLPACT_DATABASE", value_name = "FILE", display_order = 100)]
+    database: Option<std::path::PathBuf>,
+    /// Who acts; stands in the audit log. Default: the user's name.
+    #[arg(long, global = true, env = "TOOLPACT_ACTOR", value_name = "NAME", display_order = 101)]
+    actor: Option<String>,
+    /// Log more on stderr; twice for still more.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 102)]
+    verbose: u8,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 passes, 1 blocked by policy or state, 2 usage or input invalid, 3 could not run.
+Begin with `toolpact serve --demo`.";
+
+#[derive(Subcommand)]
+enum Command {
+    // Look.
+    Snapshot(snapshot::Args),
+    Diff(diff::Args),
+    Gate(gate::Args),
+    Explain(explain::Args),
+    Rules(rules::Args),
+    // Decide.
+    Draft(draft::Args),
+    Drafts(drafts::Args),
+    Show(show::Args),
+    Approve(approve::Args),
+    Reject(reject::Args),
+    Apply(apply::Args),
+    Export(export::Args),
+    // Move.
+    Promote(promote::Args),
+    Rollback(rollback::Args),
+    Release(release::Args),
+    // Watch.
+    Status(status::Args),
+    Log(log::Args),
+    Audit(audit::Args),
+    // Run.
+    Serve(serve::Args),
+    DemoServer(demo_server::Args),
+}
+
+/// What a command has to say, and how it ends.
+struct Answer {
+    text: String,
+    exit: u8,
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Self { text, exit: exit::PASSED }
+    }
+}
+
+/// Runs the command line of this process. `serve` puts the faces of the service together.
+pub fn main(serve: Serve) -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr(cli.verbose);
+    let context = Context { database: cli.database, actor: cli.actor };
+    match run(&cli.command, &context, serve) {
+        Ok(answer) => match print(&answer.text) {
+            // Whoever stopped reading has seen enough; the answer stands.
+            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+                eprintln!("error: stdout cannot be written: {e}");
+                ExitCode::from(exit::COULD_NOT_RUN)
+            }
+            _ => ExitCode::from(answer.exit),
+        },
+        Err(error) => {
+            // Where even stderr is gone there is nobody left to tell.
+            _ = io::stderr().write_all(render::text::error(&error).as_bytes());
+            ExitCode::from(exit_code(error.kind))
+        }
+    }
+}
+
+fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, AppError> {
+    match command {
+        Command::Snapshot(args) => snapshot::run(args, context),
+        Command::Diff(args) => diff::run(args, context),
+        Command::Gate(args) => gate::run(args, context),
+        Command::Explain(args) => explain::run(args),
+        Command::Rules(args) => rules::run(args),
+        Command::Draft(args) => draft::run(args, context),
+        Command::Drafts(args) => drafts::run(args, context),
+        Command::Show(args) => show::run(args, context),
+        Command::Approve(args) => approve::run(args, context),
+        Command::Reject(args) => reject::run(args, context),
+        Command::Apply(args) => apply::run(args, context),
+        Command::Export(args) => export::run(args, context),
+        Command::Promote(args) => promote::run(args, context),
+        Command::Rollback(args) => rollback::run(args, context),
+        Command::Release(args) => release::run(args, context),
+        Command::Status(args) => status::run(args, context),
+        Command::Log(args) => log::run(args, context),
+        Command::Audit(args) => audit::run(args, context),
+        Command::Serve(args) => serve::run(args, context, serve),
+        Command::DemoServer(args) => demo_server::run(args),
+    }
+}
+
+/// The one place where kinds of failure become exit codes.
+fn exit_code(kind: Kind) -> u8 {
+    match kind {
+        Kind::Invalid | Kind::NotFound => exit::INVALID,
+        Kind::Conflict | Kind::Stale | Kind::Blocked => exit::BLOCKED,
+        Kind::Unavailable | Kind::Internal => exit::COULD_NOT_RUN,
+    }
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+fn log_to_stderr(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(level))
+        .with_ansi(io::stderr().is_terminal() && render::text::colour_wanted())
+        .with_writer(io::stderr)
+        .init();
+}

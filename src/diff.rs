@@ -16,7 +16,9 @@ pub mod walk;
 
 use std::collections::BTreeMap;
 
-pub use finding::{Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport, Verdict, Verdicts, Witness};
+pub use finding::{
+    Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport, Verdict, Verdicts, Witness,
+};
 
 use crate::{contract::Contract, name::ServerName};
 

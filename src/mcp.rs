@@ -1,14 +1,36 @@
 //! A raw MCP client: paged `tools/list` to a [`Listing`], every byte kept.
 //!
 //! Our own, because the official SDK drops fields, loses whole pages on one odd tool and hangs on bad lines. It asks,
-//! it never acts: no tool is called, nothing a server names is fetched.
+//! it never acts: no tool is called, nothing a server names is fetched, no capability is declared that a server could
+//! use. In reading order: `era` says how a conversation begins, `message` what travels, `pages` how a list is read,
+//! `stdio` and `http` how it gets there; `demo` is a server to try it on.
 
-use std::time::Duration;
+pub mod demo;
+mod era;
+mod http;
+mod message;
+mod pages;
+mod process;
+mod record;
+mod sse;
+mod stdio;
 
-use crate::snapshot::{Evidence, Listing, Outcome, Provenance};
+use std::{
+    collections::HashSet,
+    fmt,
+    time::{Duration, Instant},
+};
 
-/// Where a server is found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use crate::{
+    contract::Contract,
+    json,
+    snapshot::{Listing, Outcome, RawTool, Transport},
+};
+
+use record::{Failure, Record, Try, printable};
+
+/// Where a server is found. Made by [`Source::stdio`] or [`Source::http`], which refuse what can never work.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Source {
     /// A command to run; speaks over stdin and stdout.
     Stdio {
@@ -26,11 +48,83 @@ pub enum Source {
     },
 }
 
+/// Why something is no place where a server can be found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// Nothing to run.
+    #[error("the server's command is empty; give a program and its arguments after `--`")]
+    NoCommand,
+    /// Not a URL we can speak to. The URL itself is left out where it may hold a secret.
+    #[error("`{url}` is no URL of an MCP server: {cause}; expected something like https://example.com/mcp")]
+    Url {
+        /// The URL, cut.
+        url: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A header that cannot be sent.
+    #[error("the header `{name}` cannot be sent: {cause}")]
+    Header {
+        /// Its name; the value is a secret.
+        name: String,
+        /// What is wrong with it.
+        cause: &'static str,
+    },
+}
+
+impl Source {
+    /// A command to run.
+    ///
+    /// # Errors
+    /// Where the command is empty.
+    pub fn stdio(command: Vec<String>) -> Result<Self, SourceError> {
+        let mut words = command.into_iter();
+        match words.next() {
+            Some(program) if !program.is_empty() => Ok(Self::Stdio { program, args: words.collect() }),
+            _ => Err(SourceError::NoCommand),
+        }
+    }
+
+    /// A Streamable HTTP endpoint, with headers to send on every request.
+    ///
+    /// # Errors
+    /// Where the URL is no http(s) URL, or a header cannot be sent or is the protocol's own.
+    pub fn http(url: &str, headers: Vec<(String, String)>) -> Result<Self, SourceError> {
+        http::Endpoint::parse(url, &headers)?;
+        Ok(Self::Http { url: url.to_owned(), headers })
+    }
+
+    /// What people see of it: the command line, or the URL without user info and query.
+    #[must_use]
+    pub fn target(&self) -> String {
+        match self {
+            Self::Stdio { program, args } => {
+                std::iter::once(program).chain(args).map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+            Self::Http { url, .. } => http::without_secrets(url),
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Header values and the URL's user info and query are secrets.
+        let kind = match self {
+            Self::Stdio { .. } => "Stdio",
+            Self::Http { .. } => "Http",
+        };
+        f.debug_tuple(kind).field(&self.target()).finish()
+    }
+}
+
 /// How much a listing may cost. Every limit ends in an outcome that names it.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// From start to the first answer; a cold `npx` can need 25 s.
     pub start: Duration,
+    /// How long `server/discover` may stay unanswered before `initialize` is sent as well. Legacy servers exist that
+    /// ignore what they do not know; a server that is merely slow to start loses nothing by it.
+    pub probe: Duration,
     /// One request.
     pub request: Duration,
     /// The whole listing.
@@ -49,6 +143,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(120),
+            probe: Duration::from_secs(2),
             request: Duration::from_secs(30),
             total: Duration::from_secs(240),
             message_bytes: 16 << 20,
@@ -60,12 +155,65 @@ impl Default for Limits {
 }
 
 /// Lists a server's tools. Never fails: how it ended is the listing's outcome.
+///
+/// Dropping the future ends a server that was started for it, children included.
 pub async fn list(source: &Source, limits: &Limits) -> Listing {
-    let _ = (source, limits);
-    Listing {
-        outcome: Outcome::Unavailable,
-        evidence: Evidence::default(),
-        provenance: Provenance::file(""),
-        tools: Vec::new(),
+    let started = Instant::now();
+    let transport = match source {
+        Source::Stdio { .. } => Transport::Stdio,
+        Source::Http { .. } => Transport::Http,
+    };
+    let mut record = Record::new(transport, source.target());
+    let ended = match source {
+        Source::Stdio { program, args } => stdio::list(program, args, limits, &mut record).await,
+        Source::Http { url, headers } => http::list(url, headers, limits, &mut record).await,
+    };
+    let ended = ended.and_then(|()| judge(&mut record));
+    let mut listing = record.into_listing(ended);
+    listing.evidence.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    listing
+}
+
+/// A complete list is `ok` only where every tool makes a contract. Names that occur twice are only noted here.
+fn judge(record: &mut Record) -> Try<()> {
+    let tools = std::mem::take(&mut record.tools);
+    let ended = judge_tools(&tools, record);
+    record.tools = tools;
+    ended
+}
+
+fn judge_tools(tools: &[RawTool], record: &mut Record) -> Try<()> {
+    let mut names = HashSet::new();
+    let mut unreadable = Vec::new();
+    for tool in tools {
+        match Contract::of(tool) {
+            Ok(contract) => {
+                if names.replace(contract.name.clone()).is_some() {
+                    record.warn(format!(
+                        "the tool name `{}` occurs more than once; names must be unique within a server",
+                        printable(&contract.name, 128)
+                    ));
+                }
+            }
+            Err(error) => {
+                record.warn(printable(&error.to_string(), 300));
+                unreadable.push((tool, error));
+            }
+        }
     }
+    let Some((tool, first)) = unreadable.first() else { return Ok(()) };
+    let others = match unreadable.len() - 1 {
+        0 => String::new(),
+        1 => ", and one more like it".to_owned(),
+        n => format!(", and {n} more like it"),
+    };
+    let outcome =
+        if json::depth(tool.raw.get()) > json::MAX_DEPTH { Outcome::TooLarge } else { Outcome::Malformed };
+    let message = format!(
+        "{} listed a tool that cannot be read: {}{others}",
+        record.name(),
+        printable(&first.to_string(), 300)
+    );
+    Err(Failure::new(outcome, message)
+        .help("the server has to list every tool with a name and an object as `inputSchema`; report it to its author"))
 }

@@ -1,1 +1,254 @@
 //! What must outlive the process, in catalog terms. SQLite stands behind it; PostgreSQL can stand beside it.
+//!
+//! Between the pure core and the use cases. A store keeps, finds and compares-and-sets; it judges nothing. Every write
+//! is one transaction and takes the event that describes it, so neither exists without the other.
+
+pub mod sqlite;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::{
+    catalog::{
+        Catalog, CatalogVersion, Content, Draft, DraftStatus, EnvironmentPointer, Event, Move, Version,
+        event::NewEvent,
+    },
+    contract::Contract,
+    diff::Report,
+    json::Digest,
+    name::{CatalogName, EnvironmentName, ServerName},
+    snapshot::{Evidence, Outcome, Provenance, Snapshot},
+};
+
+/// Why a store could not do it. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The pointer stands elsewhere than the caller saw; where, if anywhere.
+    #[error("the pointer has moved")]
+    Moved(Option<Box<EnvironmentPointer>>),
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key belongs to another request")]
+    KeyReused,
+    /// The draft was decided meanwhile, or its catalog has a newer version than the draft's base.
+    #[error("the draft's state has changed")]
+    DraftChanged,
+    /// The version exists already, with other content.
+    #[error("the version exists")]
+    VersionExists,
+    /// A stored value cannot be read back: someone else wrote to the database, or a newer toolpact did.
+    #[error("the stored {what} cannot be read: {cause}")]
+    Corrupt {
+        /// Which value.
+        what: &'static str,
+        /// Why not.
+        cause: String,
+    },
+    /// The database itself.
+    #[error("the database did not answer")]
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The answer of a store.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// One recorded listing.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListingRow {
+    /// Its number.
+    pub id: i64,
+    /// The server.
+    pub server: ServerName,
+    /// When it ended.
+    pub at: DateTime<Utc>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The snapshot's digest; only for `ok`.
+    pub digest: Option<Digest>,
+    /// How many tools; only for `ok`.
+    pub tools: Option<usize>,
+    /// What the list depends on.
+    pub provenance: Provenance,
+    /// What was seen.
+    pub evidence: Evidence,
+}
+
+/// A listing to be recorded.
+#[derive(Debug, Clone)]
+pub struct NewListing {
+    /// The server.
+    pub server: ServerName,
+    /// When it ended.
+    pub at: DateTime<Utc>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What the list depends on.
+    pub provenance: Provenance,
+    /// What was seen.
+    pub evidence: Evidence,
+    /// What it brought, with the contracts of its tools in order; for `ok`, and only then.
+    pub snapshot: Option<(Snapshot, Vec<Contract>)>,
+}
+
+/// A draft to be opened.
+#[derive(Debug, Clone)]
+pub struct NewDraft {
+    /// Whose draft.
+    pub catalog: CatalogName,
+    /// The version it was compared with.
+    pub base: Option<CatalogVersion>,
+    /// What it would hold.
+    pub content: Content,
+    /// The judgement.
+    pub report: Report,
+    /// Who.
+    pub created_by: String,
+    /// When.
+    pub created_at: DateTime<Utc>,
+}
+
+/// Who decided, when and why.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// Who.
+    pub actor: String,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Why.
+    pub reason: String,
+}
+
+/// A key that makes a retry safe.
+#[derive(Debug, Clone)]
+pub struct Idempotency {
+    /// The caller's key.
+    pub key: String,
+    /// The digest of the whole request.
+    pub request: Digest,
+}
+
+/// A pointer move to be made. `order.generation - 1` is the generation that has to stand now.
+#[derive(Debug, Clone)]
+pub struct NewMove {
+    /// The move as it will stand in the history.
+    pub order: Move,
+    /// The retry key, if the caller gave one.
+    pub key: Option<Idempotency>,
+}
+
+/// Listings and snapshots. The same bytes are stored once.
+#[async_trait]
+pub trait Snapshots: Send + Sync {
+    /// Records a listing and, where it brought one, its snapshot. The event gains `listing`, the new number.
+    async fn record_listing(&self, listing: NewListing, event: NewEvent) -> Result<ListingRow>;
+    /// Every server with a listing, by name.
+    async fn servers(&self) -> Result<Vec<ServerName>>;
+    /// A server's listings, newest first.
+    async fn listings(&self, server: &ServerName, limit: usize) -> Result<Vec<ListingRow>>;
+    /// The newest listing that ended `ok`.
+    async fn last_ok(&self, server: &ServerName) -> Result<Option<ListingRow>>;
+    /// A snapshot, byte for byte, with the provenance of its newest listing.
+    async fn snapshot(&self, server: &ServerName, digest: &Digest) -> Result<Option<Snapshot>>;
+    /// The digests of a server's snapshots that begin with these hex digits.
+    async fn snapshots_like(&self, server: &ServerName, hex: &str) -> Result<Vec<Digest>>;
+    /// The text of a tool by its raw digest, whoever listed it.
+    async fn tool_text(&self, raw: &Digest) -> Result<Option<String>>;
+}
+
+/// Catalogs, their drafts and versions.
+#[async_trait]
+pub trait Catalogs: Send + Sync {
+    /// Every catalog, by name.
+    async fn catalogs(&self) -> Result<Vec<Catalog>>;
+    /// One catalog.
+    async fn catalog(&self, name: &CatalogName) -> Result<Option<Catalog>>;
+    /// Creates or replaces a catalog's settings, and adds a version where one is given. All events, or none.
+    /// [`StoreError::VersionExists`] where that number is taken.
+    async fn apply(&self, catalog: &Catalog, version: Option<&Version>, events: Vec<NewEvent>) -> Result<()>;
+    /// A catalog's versions, newest first.
+    async fn versions(&self, catalog: &CatalogName) -> Result<Vec<Version>>;
+    /// The numbers of a catalog's versions, newest first.
+    async fn version_numbers(&self, catalog: &CatalogName) -> Result<Vec<CatalogVersion>>;
+    /// One version.
+    async fn version(&self, catalog: &CatalogName, version: CatalogVersion) -> Result<Option<Version>>;
+    /// The version with the highest number.
+    async fn latest_version(&self, catalog: &CatalogName) -> Result<Option<Version>>;
+    /// A catalog's drafts, newest first.
+    async fn drafts(&self, catalog: &CatalogName) -> Result<Vec<Draft>>;
+    /// One draft.
+    async fn draft(&self, catalog: &CatalogName, id: i64) -> Result<Option<Draft>>;
+    /// The newest draft, whatever became of it.
+    async fn latest_draft(&self, catalog: &CatalogName) -> Result<Option<Draft>>;
+    /// Opens a draft; a pending one of the same catalog becomes superseded. The event gains `draft` and `supersedes`.
+    async fn open_draft(&self, draft: NewDraft, event: NewEvent) -> Result<Draft>;
+    /// Ends a pending draft without a version: rejected or superseded. [`StoreError::DraftChanged`] where it is not
+    /// pending any more.
+    async fn close_draft(
+        &self,
+        id: i64,
+        status: DraftStatus,
+        decision: &Decision,
+        event: NewEvent,
+    ) -> Result<()>;
+    /// Makes a pending draft this version. [`StoreError::DraftChanged`] where it is not pending any more, or `base`
+    /// is not the newest version any more.
+    async fn approve(
+        &self,
+        id: i64,
+        base: Option<CatalogVersion>,
+        version: &Version,
+        event: NewEvent,
+    ) -> Result<()>;
+}
+
+/// Pointers and their moves.
+#[async_trait]
+pub trait Environments: Send + Sync {
+    /// Every pointer, by environment and catalog.
+    async fn pointers(&self) -> Result<Vec<EnvironmentPointer>>;
+    /// One pointer.
+    async fn pointer(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+    ) -> Result<Option<EnvironmentPointer>>;
+    /// The history of one pointer, newest first.
+    async fn moves(&self, environment: &EnvironmentName, catalog: &CatalogName) -> Result<Vec<Move>>;
+    /// What was answered under a key, with the digest of the request it belongs to.
+    async fn answered(&self, key: &str) -> Result<Option<(Digest, Move)>>;
+    /// Moves a pointer by compare-and-set on its generation, adds the move, remembers the key; a rollback also holds the
+    /// version that it leaves. A retry under the same
+    /// key and request gives the stored move and writes nothing.
+    async fn move_pointer(&self, new: NewMove, event: NewEvent) -> Result<Move>;
+    /// The versions that are held, the newest hold first.
+    async fn holds(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+    ) -> Result<Vec<CatalogVersion>>;
+    /// Takes a hold off, where the pointer's generation is this. [`StoreError::Moved`] where it is another, or the
+    /// version is not held.
+    async fn release_hold(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+        generation: i64,
+        held: CatalogVersion,
+        event: NewEvent,
+    ) -> Result<()>;
+}
+
+/// The audit log; written by every other write, never on its own.
+#[async_trait]
+pub trait Events: Send + Sync {
+    /// The newest events first.
+    async fn events(&self, limit: usize) -> Result<Vec<Event>>;
+    /// Events in order, from the one after `seq`.
+    async fn events_after(&self, seq: i64, limit: usize) -> Result<Vec<Event>>;
+}
+
+/// All of it, as one object.
+pub trait Store: Snapshots + Catalogs + Environments + Events {}
+
+impl<T: Snapshots + Catalogs + Environments + Events> Store for T {}

@@ -1,6 +1,10 @@
 //! Why a use case could not be done, in a form that each face translates: the API to a status, the CLI to an exit code.
 
-use crate::snapshot::{Evidence, Outcome};
+use crate::{
+    catalog::suggest::did_you_mean,
+    snapshot::{Evidence, Outcome},
+    store::StoreError,
+};
 
 /// What kind of failure it is; decides status and exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +23,17 @@ pub enum Kind {
     Unavailable,
     /// Our own fault (500, exit 3).
     Internal,
+}
+
+impl Kind {
+    /// Not for the caller to mend: what surrounds us failed, or we did.
+    #[must_use]
+    pub fn is_ours(self) -> bool {
+        match self {
+            Self::Unavailable | Self::Internal => true,
+            Self::Invalid | Self::NotFound | Self::Conflict | Self::Stale | Self::Blocked => false,
+        }
+    }
 }
 
 /// A failure. `message` names the object and the cause, lower case, no final period; `help` is the next step.
@@ -52,5 +67,46 @@ impl AppError {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
+    }
+    /// The same with its cause, for the log.
+    #[must_use]
+    pub(super) fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// `name` is none of the `known`.
+    pub(super) fn unknown(what: &'static str, code: &'static str, name: &str, known: &[String]) -> Self {
+        let hint = did_you_mean(name, known.iter().map(String::as_str));
+        let help = match known {
+            [] => format!("there is no {what} yet"),
+            known if known.len() > 20 => format!("there are {} of that kind", known.len()),
+            known => format!("known: {}", known.join(", ")),
+        };
+        Self::new(Kind::NotFound, code, format!("{what} `{name}` does not exist{hint}")).help(help)
+    }
+}
+
+impl From<StoreError> for AppError {
+    /// What a use case did not foresee. Those that it does are matched where they happen.
+    fn from(error: StoreError) -> Self {
+        let (kind, code, message) = match &error {
+            StoreError::Moved(_) => (Kind::Stale, "stale-generation", error.to_string()),
+            StoreError::KeyReused => (
+                Kind::Blocked,
+                "idempotency-key-reused",
+                "the idempotency key was used for another request; use a new key for a new request"
+                    .to_owned(),
+            ),
+            StoreError::DraftChanged => (Kind::Conflict, "stale-draft", error.to_string()),
+            StoreError::VersionExists => (Kind::Conflict, "version-exists", error.to_string()),
+            StoreError::Corrupt { .. } => (Kind::Internal, "corrupt-database", error.to_string()),
+            StoreError::Database(cause) => (
+                Kind::Unavailable,
+                "database-unavailable",
+                format!("the database did not answer: {}", super::root_cause(cause.as_ref())),
+            ),
+        };
+        Self::new(kind, code, message).caused_by(error)
     }
 }

@@ -1,37 +1,18 @@
 //! What the use cases answer, beside the core's own types.
 
-use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+pub use crate::store::ListingRow;
+
+use super::{AppError, Kind};
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, EnvironmentPointer, Move, Version},
+    contract::Contract,
     diff::{Side, Verdict},
-    json::Digest,
-    name::ServerName,
-    snapshot::{Evidence, FileError, Outcome, Provenance},
+    json::{Digest, ParseError},
+    name::{CatalogName, ServerName},
+    snapshot::{self, Evidence, FileError, Listing, Outcome, Provenance, SavedList},
 };
-
-/// One recorded listing.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListingRow {
-    /// Its number.
-    pub id: i64,
-    /// The server.
-    pub server: ServerName,
-    /// When it ended.
-    pub at: DateTime<Utc>,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The snapshot's digest; only for `ok`.
-    pub digest: Option<Digest>,
-    /// How many tools; only for `ok`.
-    pub tools: Option<usize>,
-    /// What the list depends on.
-    pub provenance: Provenance,
-    /// What was seen.
-    pub evidence: Evidence,
-}
 
 /// What recording a listing led to.
 #[derive(Debug, Clone, Serialize)]
@@ -43,6 +24,8 @@ pub struct Recorded {
     pub drift: Drift,
     /// Drafts that formed because of it, by catalog.
     pub drafts: Vec<Draft>,
+    /// Catalogs that hold the server and for which no draft could be formed, and why.
+    pub skipped: Vec<(CatalogName, String)>,
 }
 
 /// How a snapshot relates to the one before it.
@@ -163,7 +146,57 @@ pub struct ChainCheck {
 ///
 /// # Errors
 /// What the text is instead, naming `label`.
-pub fn file_side(label: &str, text: &str) -> Result<Side, super::AppError> {
-    let _ = (label, text, FileError::OnePage);
-    todo!()
+pub fn file_side(label: &str, text: &str) -> Result<Side, AppError> {
+    let (saved, contracts) = saved(label, text)?;
+    // A name that is none of ours tells nothing; the list takes the other side's then.
+    let server = saved.server.and_then(|s| s.parse().ok());
+    Ok(Side { label: label.to_owned(), servers: vec![(server, contracts)] })
+}
+
+/// A saved `tools/list` answer as a listing that ended `ok`, to be recorded.
+///
+/// # Errors
+/// What the text is instead, naming `label`.
+pub fn file_listing(label: &str, text: &str) -> Result<Listing, AppError> {
+    let (saved, _) = saved(label, text)?;
+    let mut provenance = Provenance::file(label);
+    provenance.server_info = saved.server_info;
+    provenance.protocol_version = saved.protocol_version;
+    let evidence = Evidence { pages: 1, bytes: text.len(), ..Evidence::default() };
+    Ok(Listing { outcome: Outcome::Ok, evidence, provenance, tools: saved.tools })
+}
+
+fn saved(label: &str, text: &str) -> Result<(SavedList, Vec<Contract>), AppError> {
+    let saved = snapshot::read_saved(text).map_err(|e| {
+        let code = match &e {
+            FileError::Json(_) => "not-json",
+            FileError::RpcError(_) | FileError::NotAList(_) => "not-a-tools-list",
+            FileError::OnePage => "one-page",
+            FileError::TooLarge(_) => "too-large",
+        };
+        AppError::new(Kind::Invalid, code, format!("`{label}` {}", verb(&e)))
+            .help("save the whole answer to `tools/list`, for example with `toolpact snapshot`")
+    })?;
+    let contracts: Result<Vec<Contract>, _> = saved.tools.iter().map(Contract::of).collect();
+    let contracts = contracts.map_err(|e| {
+        AppError::new(
+            Kind::Invalid,
+            "unreadable-tool",
+            format!("`{label}` cannot be read as a tools list: {e}"),
+        )
+        .help("ask the server's author to list a tool as the protocol describes it")
+    })?;
+    Ok((saved, contracts))
+}
+
+/// The error as what the file is or does.
+fn verb(error: &FileError) -> String {
+    match error {
+        FileError::Json(ParseError::Syntax(_)) => format!("is {error}"),
+        FileError::Json(ParseError::TooDeep { .. })
+        | FileError::RpcError(_)
+        | FileError::NotAList(_)
+        | FileError::OnePage
+        | FileError::TooLarge(_) => error.to_string(),
+    }
 }

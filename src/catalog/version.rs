@@ -26,6 +26,13 @@ impl CatalogVersion {
         Self { date: today, nth }
     }
 
+    /// A number that sorts as versions do, for whoever cannot compare versions.
+    #[must_use]
+    pub fn ordinal(self) -> i64 {
+        let day = i64::from(self.date.year()) * 10_000 + i64::from(self.date.month() * 100 + self.date.day());
+        day * 1_000_000 + i64::from(self.nth)
+    }
+
     /// The day.
     #[must_use]
     pub fn date(self) -> NaiveDate {

@@ -111,7 +111,13 @@ pub struct Change {
 impl<'a> Pair<'a> {
     /// A change at a keyword of this pair.
     #[must_use]
-    pub fn change(&self, rule: &'static str, keyword: &'static str, effect: Effect, message: String) -> Change {
+    pub fn change(
+        &self,
+        rule: &'static str,
+        keyword: &'static str,
+        effect: Effect,
+        message: String,
+    ) -> Change {
         Change {
             rule,
             at: self.at.join(keyword),
@@ -160,7 +166,8 @@ impl<'a> Pair<'a> {
     /// Whether a side forbids what it does not declare.
     #[must_use]
     pub fn is_closed(side: &Map<String, Value>) -> bool {
-        [side.get("additionalProperties"), side.get("unevaluatedProperties")].contains(&Some(&Value::Bool(false)))
+        [side.get("additionalProperties"), side.get("unevaluatedProperties")]
+            .contains(&Some(&Value::Bool(false)))
     }
 
     /// Whether a side declares any property.

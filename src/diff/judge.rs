@@ -88,9 +88,13 @@ fn ask(surface: Surface, before: &Schema, after: &Schema) -> Answers {
     };
     match declared {
         // Fewer values are meant by `declared`, so what breaks there breaks under `strict`.
-        Answer::Refuted(found) => Answers { strict: Answer::Refuted(found.clone()), declared: Answer::Refuted(found) },
+        Answer::Refuted(found) => {
+            Answers { strict: Answer::Refuted(found.clone()), declared: Answer::Refuted(found) }
+        }
         declared => match contained(surface, before, after, &[]) {
-            Answer::Contained(how) => Answers { declared: Answer::Contained(how), strict: Answer::Contained(how) },
+            Answer::Contained(how) => {
+                Answers { declared: Answer::Contained(how), strict: Answer::Contained(how) }
+            }
             strict => Answers { declared, strict },
         },
     }
@@ -127,7 +131,12 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn findings(&self, answer: &Answer, changes: &[Change], assumption: Assumption) -> Vec<(Remark, Option<Witness>)> {
+    fn findings(
+        &self,
+        answer: &Answer,
+        changes: &[Change],
+        assumption: Assumption,
+    ) -> Vec<(Remark, Option<Witness>)> {
         let mut out: Vec<(Remark, Option<Witness>)> =
             changes.iter().map(|change| self.finding(answer, change, assumption)).collect();
         match answer {
@@ -161,13 +170,23 @@ impl Context<'_> {
             (Level::Breaking | Level::Undecided, Answer::Refuted(found)) => {
                 match found.iter().find_map(|c| shown_by(c, change).map(|r| witness(c, Some(r)))) {
                     Some(witness) => (Level::Breaking, Some(witness), None),
-                    None => self.alone(change, assumption, "no value was found that shows this change by itself"),
+                    None => {
+                        self.alone(change, assumption, "no value was found that shows this change by itself")
+                    }
                 }
             }
-            (Level::Breaking | Level::Undecided, Answer::Unknown(reason)) => self.alone(change, assumption, reason),
+            (Level::Breaking | Level::Undecided, Answer::Unknown(reason)) => {
+                self.alone(change, assumption, reason)
+            }
         };
-        let mut remark = Remark::new(change.rule, level.max(floor), self.surface, change.at.as_str(), change.message.clone())
-            .values(change.baseline.clone(), change.candidate.clone());
+        let mut remark = Remark::new(
+            change.rule,
+            level.max(floor),
+            self.surface,
+            change.at.as_str(),
+            change.message.clone(),
+        )
+        .values(change.baseline.clone(), change.candidate.clone());
         if let Some(doubt) = doubt {
             remark = remark.help(format!("not decided: {doubt}"));
         } else if matches!(level.max(floor), Level::Breaking | Level::Risky)
@@ -179,8 +198,15 @@ impl Context<'_> {
     }
 
     /// Judges one change by its own two schemas, where the whole gives no witness for it.
-    fn alone(&self, change: &Change, assumption: Assumption, doubt: &str) -> (Level, Option<Witness>, Option<String>) {
-        let document = |schema: &Value, root: &Value| -> Option<Schema> { Schema::new(&with_definitions(schema, root)?).ok() };
+    fn alone(
+        &self,
+        change: &Change,
+        assumption: Assumption,
+        doubt: &str,
+    ) -> (Level, Option<Witness>, Option<String>) {
+        let document = |schema: &Value, root: &Value| -> Option<Schema> {
+            Schema::new(&with_definitions(schema, root)?).ok()
+        };
         let before = document(&change.nodes.0, self.baseline);
         let after = document(&change.nodes.1, self.candidate);
         if let (Some(before), Some(after)) = (before, after) {
@@ -248,9 +274,10 @@ fn shown_by<'c>(found: &'c Counterexample, change: &Change) -> Option<&'c schema
                     || matches!(keyword, "additionalProperties" | "unevaluatedProperties")
                         && around().is_some_and(|p| p.is(&r.at))
             }
-            "items-changed" | "additional-properties-changed" | "composition-changed" | "constraint-changed" => {
-                change.place.is_above(&r.at)
-            }
+            "items-changed"
+            | "additional-properties-changed"
+            | "composition-changed"
+            | "constraint-changed" => change.place.is_above(&r.at),
             "type-changed" => here && matches!(keyword, "type" | "enum" | "const" | "anyOf" | "oneOf"),
             "enum-value-removed" | "enum-value-added" => {
                 here && matches!(keyword, "type" | "enum" | "const" | "anyOf" | "oneOf")

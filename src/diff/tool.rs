@@ -17,7 +17,12 @@ pub(super) struct Compared {
 }
 
 /// Compares the tools of one server, in the baseline's order, new ones last.
-pub(super) fn compare(server: &str, before: &[&Contract], after: &[&Contract], assumption: Assumption) -> Vec<Compared> {
+pub(super) fn compare(
+    server: &str,
+    before: &[&Contract],
+    after: &[&Contract],
+    assumption: Assumption,
+) -> Vec<Compared> {
     // An index keeps two long lists from being compared name by name.
     let index = |side: &[&'_ Contract]| {
         let mut map = std::collections::HashMap::new();
@@ -35,7 +40,9 @@ pub(super) fn compare(server: &str, before: &[&Contract], after: &[&Contract], a
         }
         match is.get(&old.name).map(Vec::as_slice) {
             None => out.push(whole(server, old, Status::Removed, tool_removed::remark(old, &added))),
-            Some([new]) if was[&old.name].len() == 1 => out.push(release(server, old, after[*new], assumption)),
+            Some([new]) if was[&old.name].len() == 1 => {
+                out.push(release(server, old, after[*new], assumption))
+            }
             Some(entries) => {
                 let entries: Vec<&Contract> = entries.iter().map(|j| after[*j]).collect();
                 // Callers may have relied on any entry, and may get any.
@@ -50,7 +57,8 @@ pub(super) fn compare(server: &str, before: &[&Contract], after: &[&Contract], a
         }
         let mut compared = whole(server, new, Status::Added, tool_added::remark(new));
         if is[&new.name].len() > 1 {
-            let conflicting = is[&new.name].iter().any(|j| after[*j].digests.contract != new.digests.contract);
+            let conflicting =
+                is[&new.name].iter().any(|j| after[*j].digests.contract != new.digests.contract);
             let remark = duplicate_tool_name::remark(&new.name, is[&new.name].len(), conflicting);
             add(&mut compared, server, &new.name, remark);
         }
@@ -154,7 +162,10 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
     }
     // Numbers that a double rounds can hide a change from everything above.
     if (old.inexact || new.inexact) && remarks.is_empty() && told.is_empty() {
-        told.push(undecided_change::remark(Surface::Input, "it holds numbers too large or too fine to compare exactly"));
+        told.push(undecided_change::remark(
+            Surface::Input,
+            "it holds numbers too large or too fine to compare exactly",
+        ));
     }
     for remark in told {
         verdicts.declared = verdicts.declared.max(remark.level);
@@ -167,9 +178,8 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
     let bump = required_bump(old, new, &remarks);
     remarks.sort_by(|a, b| b.0.level.cmp(&a.0.level));
     let verdict = remarks.first().map_or(Level::Compatible, |(r, _)| r.level);
-    let patch = (old.digests.contract != new.digests.contract).then(|| {
-        serde_json::to_value(json_patch::diff(&old.normal, &new.normal)).unwrap_or(Value::Null)
-    });
+    let patch = (old.digests.contract != new.digests.contract)
+        .then(|| serde_json::to_value(json_patch::diff(&old.normal, &new.normal)).unwrap_or(Value::Null));
     Compared {
         verdicts,
         report: Some(ToolReport {
@@ -186,7 +196,8 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
 
 fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witness>)]) -> Bump {
     let worst = remarks.iter().map(|(r, _)| r.level).max().unwrap_or(Level::Compatible);
-    let notation = remarks.iter().all(|(r, _)| r.rule == notation_changed::ID || r.surface == Surface::Presentation);
+    let notation =
+        remarks.iter().all(|(r, _)| r.rule == notation_changed::ID || r.surface == Surface::Presentation);
     match worst {
         // What is not proved compatible is versioned as a break.
         Level::Breaking | Level::Undecided => Bump::Major,
@@ -200,7 +211,13 @@ fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witn
 /// A finding with its fingerprint: over rule, server, tool, surface, pointer and both values, never over text.
 fn finding(server: &str, tool: &str, remark: Remark, witness: Option<Witness>) -> Finding {
     let fingerprint = Digest::of(&json!([
-        remark.rule, server, tool, remark.surface.as_str(), remark.at.as_str(), remark.baseline, remark.candidate,
+        remark.rule,
+        server,
+        tool,
+        remark.surface.as_str(),
+        remark.at.as_str(),
+        remark.baseline,
+        remark.candidate,
     ]));
     Finding {
         rule: remark.rule.to_owned(),

@@ -25,7 +25,8 @@ const MAX_DEPTH: usize = 32;
 /// Every change between two schema documents.
 #[must_use]
 pub fn changes(surface: Surface, baseline: &Value, candidate: &Value) -> Vec<Change> {
-    let mut walk = Walk { surface, roots: (baseline, candidate), met: Vec::new(), left: MAX_PLACES, out: Vec::new() };
+    let mut walk =
+        Walk { surface, roots: (baseline, candidate), met: Vec::new(), left: MAX_PLACES, out: Vec::new() };
     walk.pair(baseline, candidate, &Pointer::root(), &Place::default());
     walk.out
 }
@@ -152,7 +153,8 @@ pub fn only_difference(b: &[Value], c: &[Value]) -> Option<(usize, usize)> {
 /// The positions of the members that only one of two lists has, order and words aside.
 #[must_use]
 pub fn differences(b: &[Value], c: &[Value]) -> (Vec<usize>, Vec<usize>) {
-    let (b, c): (Vec<Value>, Vec<Value>) = (b.iter().map(normal_schema).collect(), c.iter().map(normal_schema).collect());
+    let (b, c): (Vec<Value>, Vec<Value>) =
+        (b.iter().map(normal_schema).collect(), c.iter().map(normal_schema).collect());
     let mut taken = BTreeSet::new();
     let mut gone = Vec::new();
     for (i, before) in b.iter().enumerate() {
@@ -173,7 +175,9 @@ fn follow<'v>(schema: &'v Value, root: &'v Value) -> &'v Value {
         let mut asserting = map.iter().filter(|(k, _)| !says_nothing(k));
         let next = match (asserting.next(), asserting.next()) {
             (Some((key, Value::String(target))), None) if key == "$ref" => schema::resolve(root, target),
-            (Some((key, Value::Array(one))), None) if matches!(key.as_str(), "allOf" | "anyOf" | "oneOf") && one.len() == 1 => {
+            (Some((key, Value::Array(one))), None)
+                if matches!(key.as_str(), "allOf" | "anyOf" | "oneOf") && one.len() == 1 =>
+            {
                 one.first()
             }
             _ => None,
@@ -188,7 +192,10 @@ fn follow<'v>(schema: &'v Value, root: &'v Value) -> &'v Value {
 
 fn says_nothing(keyword: &str) -> bool {
     crate::contract::WORDS.contains(&keyword)
-        || matches!(keyword, "$schema" | "$id" | "$defs" | "definitions" | "deprecated" | "readOnly" | "writeOnly")
+        || matches!(
+            keyword,
+            "$schema" | "$id" | "$defs" | "definitions" | "deprecated" | "readOnly" | "writeOnly"
+        )
 }
 
 /// Takes `null` out of a union of two and writes `const` as `enum`; nothing for `false`.
@@ -225,7 +232,11 @@ fn view<'v>(schema: &'v Value, root: &'v Value, any: &'v Map<String, Value>) -> 
         }
         return Some(View { keywords: Cow::Owned(listed(merged)), nullable: true });
     }
-    let keywords = if keywords.contains_key("const") { Cow::Owned(listed(keywords.clone())) } else { Cow::Borrowed(keywords) };
+    let keywords = if keywords.contains_key("const") {
+        Cow::Owned(listed(keywords.clone()))
+    } else {
+        Cow::Borrowed(keywords)
+    };
     Some(View { keywords, nullable: false })
 }
 

@@ -24,11 +24,15 @@ pub enum Outcome {
 pub fn contained(inner: &Value, outer: &Value) -> Outcome {
     let nodes = limits::nodes(inner) + limits::nodes(outer);
     if nodes > limits::ALGEBRA_NODES {
-        return Outcome::Unknown(format!("the pair has {nodes} members, more than the set algebra is asked about"));
+        return Outcome::Unknown(format!(
+            "the pair has {nodes} members, more than the set algebra is asked about"
+        ));
     }
     let unions = unions(inner) + unions(outer);
     if unions > limits::ALGEBRA_UNIONS {
-        return Outcome::Unknown(format!("the pair has {unions} unions, more than the set algebra is asked about"));
+        return Outcome::Unknown(format!(
+            "the pair has {unions} unions, more than the set algebra is asked about"
+        ));
     }
     ask(inner, outer).unwrap_or_else(|e| Outcome::Unknown(e.to_string()))
 }

@@ -59,7 +59,8 @@ impl<'a> Copier<'a> {
         let mut out = self.node(self.root, Use::Own)?;
         let mut defs = Map::new();
         while let Some((used, target, name)) = self.queue.pop() {
-            let schema = resolve(self.root, &target).ok_or_else(|| format!("`$ref` to `{target}` leads nowhere"))?;
+            let schema =
+                resolve(self.root, &target).ok_or_else(|| format!("`$ref` to `{target}` leads nowhere"))?;
             defs.insert(name, self.node(schema, used)?);
         }
         if let (Value::Object(members), false) = (&mut out, defs.is_empty()) {
@@ -174,7 +175,9 @@ impl<'a> Names<'a> {
         for (key, value) in members {
             match (key.as_str(), value) {
                 ("properties", Value::Object(map)) => self.properties.extend(map.keys().map(String::as_str)),
-                ("patternProperties", Value::Object(map)) => self.patterns.extend(map.keys().map(String::as_str)),
+                ("patternProperties", Value::Object(map)) => {
+                    self.patterns.extend(map.keys().map(String::as_str))
+                }
                 ("additionalProperties" | "unevaluatedProperties", Value::Object(schema)) => {
                     self.map |= !schema.is_empty();
                 }
@@ -184,7 +187,9 @@ impl<'a> Names<'a> {
                     }
                 }
                 // What is required by name is known by name.
-                ("required", Value::Array(names)) => self.properties.extend(names.iter().filter_map(Value::as_str)),
+                ("required", Value::Array(names)) => {
+                    self.properties.extend(names.iter().filter_map(Value::as_str))
+                }
                 ("dependentSchemas", Value::Object(map)) => {
                     map.values().filter_map(Value::as_object).for_each(|p| self.collect(root, p));
                 }

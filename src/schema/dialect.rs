@@ -50,7 +50,9 @@ fn node(schema: &Value, draft: Draft, root: bool) -> Result<Value, String> {
             ("$recursiveRef" | "$dynamicRef" | "$recursiveAnchor" | "$dynamicAnchor", _) => {
                 return Err(format!("`{key}` is not modelled"));
             }
-            ("$id" | "id", Value::String(_)) if !root => return Err(format!("an embedded `{key}` is not modelled")),
+            ("$id" | "id", Value::String(_)) if !root => {
+                return Err(format!("an embedded `{key}` is not modelled"));
+            }
             ("$id", _) | ("id", Value::String(_)) => {}
             ("$ref", Value::String(target)) if !target.starts_with('#') => {
                 return Err(format!("`$ref` to `{target}` leaves the document, and nothing is fetched"));

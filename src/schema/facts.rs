@@ -274,7 +274,11 @@ pub fn requires(parts: &[Part<'_>], name: &str) -> bool {
 
 /// Every required name.
 pub fn required<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a str> {
-    parts.iter().filter_map(|p| p.get("required").and_then(Value::as_array)).flatten().filter_map(Value::as_str)
+    parts
+        .iter()
+        .filter_map(|p| p.get("required").and_then(Value::as_array))
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 /// Every declared property name, in the order of the documents, once each.
@@ -293,7 +297,13 @@ pub fn declared<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
 /// Whether a pattern takes a name, as JSON Schema searches; nothing where the pattern is beyond the engine.
 pub fn matches(pattern: &str, text: &str) -> Option<bool> {
     // Built anew each time: patternProperties are rare and small.
-    Some(regex::RegexBuilder::new(&pattern::translate(pattern)).size_limit(1 << 20).build().ok()?.is_match(text))
+    Some(
+        regex::RegexBuilder::new(&pattern::translate(pattern))
+            .size_limit(1 << 20)
+            .build()
+            .ok()?
+            .is_match(text),
+    )
 }
 
 /// The schemas that a property of this name meets; nothing where a pattern cannot be read.
@@ -341,7 +351,12 @@ pub fn item<'a>(parts: &[Part<'a>], index: usize) -> Vec<Node<'a>> {
 
 /// The longest `prefixItems`.
 pub fn prefix(parts: &[Part<'_>]) -> usize {
-    parts.iter().filter_map(|p| p.get("prefixItems").and_then(Value::as_array)).map(Vec::len).max().unwrap_or(0)
+    parts
+        .iter()
+        .filter_map(|p| p.get("prefixItems").and_then(Value::as_array))
+        .map(Vec::len)
+        .max()
+        .unwrap_or(0)
 }
 
 /// The only types a keyword speaks of; nothing where it speaks of all.
@@ -349,13 +364,21 @@ pub fn applies_to(keyword: &str) -> Option<u8> {
     Some(match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => types::NUMBER,
         "minLength" | "maxLength" | "pattern" => types::STRING,
-        "minItems" | "maxItems" | "uniqueItems" | "items" | "prefixItems" | "contains" | "unevaluatedItems" => types::ARRAY,
-        "properties" | "patternProperties" | "additionalProperties" | "propertyNames" | "required" | "minProperties"
-        | "maxProperties" | "dependentRequired" | "dependentSchemas" | "unevaluatedProperties" => types::OBJECT,
+        "minItems" | "maxItems" | "uniqueItems" | "items" | "prefixItems" | "contains"
+        | "unevaluatedItems" => types::ARRAY,
+        "properties"
+        | "patternProperties"
+        | "additionalProperties"
+        | "propertyNames"
+        | "required"
+        | "minProperties"
+        | "maxProperties"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties" => types::OBJECT,
         _ => return None,
     })
 }
-
 
 /// Whether each of some listed values meets a simple keyword; nothing where the keyword is not simple.
 pub fn all_meet(values: &[&Value], keyword: &str, value: &Value) -> Option<bool> {
@@ -405,4 +428,3 @@ pub fn all_meet(values: &[&Value], keyword: &str, value: &Value) -> Option<bool>
         }
     }
 }
-

@@ -99,7 +99,11 @@ fn automaton(pattern: &str) -> Option<dense::DFA<Vec<u32>>> {
 /// A state, and whether the pattern was found before it.
 type Reached = (StateID, bool);
 
-fn walk(inner: &dense::DFA<Vec<u32>>, outer: &dense::DFA<Vec<u32>>, text: &dense::DFA<Vec<u32>>) -> Option<Inclusion> {
+fn walk(
+    inner: &dense::DFA<Vec<u32>>,
+    outer: &dense::DFA<Vec<u32>>,
+    text: &dense::DFA<Vec<u32>>,
+) -> Option<Inclusion> {
     let start = |dfa: &dense::DFA<Vec<u32>>| -> Option<Reached> {
         let state = dfa.start_state_forward(&Input::new("").anchored(Anchored::No)).ok()?;
         Some((state, dfa.is_match_state(state)))
@@ -131,7 +135,8 @@ fn walk(inner: &dense::DFA<Vec<u32>>, outer: &dense::DFA<Vec<u32>>, text: &dense
         }
         for byte in &bytes {
             let next = (step(inner, here.0, *byte), step(outer, here.1, *byte), step(text, here.2, *byte));
-            let hopeless = inner.is_dead_state(next.0.0) && !next.0.1 || next.1.1 || text.is_dead_state(next.2.0);
+            let hopeless =
+                inner.is_dead_state(next.0.0) && !next.0.1 || next.1.1 || text.is_dead_state(next.2.0);
             let quit = inner.is_quit_state(next.0.0) || outer.is_quit_state(next.1.0);
             if quit || from.len() > STATES {
                 return None;

@@ -109,7 +109,8 @@ impl Prover {
         {
             return met;
         }
-        let at_least = |n: Option<u64>| n.zip(facts::as_count(value)).is_some_and(|(have, want)| have >= want);
+        let at_least =
+            |n: Option<u64>| n.zip(facts::as_count(value)).is_some_and(|(have, want)| have >= want);
         let at_most = |n: Option<u64>| n.zip(facts::as_count(value)).is_some_and(|(have, want)| have <= want);
         let zero = facts::as_count(value) == Some(0);
         match keyword {
@@ -133,7 +134,9 @@ impl Prover {
                 names.dedup();
                 zero || at_least(facts::count(parts, keyword)) || at_least(Some(names.len() as u64))
             }
-            "uniqueItems" => value == &Value::Bool(false) || facts::count(parts, "maxItems").is_some_and(|n| n <= 1),
+            "uniqueItems" => {
+                value == &Value::Bool(false) || facts::count(parts, "maxItems").is_some_and(|n| n <= 1)
+            }
             "pattern" => value.as_str().is_some_and(|want| {
                 matches!(want, "" | ".*" | "^.*" | "^")
                     || parts
@@ -171,7 +174,10 @@ impl Prover {
             "dependentSchemas" => outer.map(keyword).all(|(name, schema)| {
                 self.never_has(parts, name, depth) || self.contains(inner, schema, depth)
             }),
-            "contains" => outer.get("minContains").and_then(facts::as_count) == Some(0) && outer.get("maxContains").is_none(),
+            "contains" => {
+                outer.get("minContains").and_then(facts::as_count) == Some(0)
+                    && outer.get("maxContains").is_none()
+            }
             "anyOf" => outer.list(keyword).any(|branch| self.contains(inner, branch, depth)),
             "oneOf" => {
                 let branches: Vec<_> = outer.list(keyword).collect();
@@ -197,7 +203,14 @@ impl Prover {
     }
 
     /// Proves one keyword case by case over a union of the inner side.
-    fn split<'a>(&mut self, inner: Inner<'a, '_>, parts: &[Part<'a>], outer: Node<'a>, keyword: &str, depth: usize) -> bool {
+    fn split<'a>(
+        &mut self,
+        inner: Inner<'a, '_>,
+        parts: &[Part<'a>],
+        outer: Node<'a>,
+        keyword: &str,
+        depth: usize,
+    ) -> bool {
         for part in parts {
             for union in ["anyOf", "oneOf"] {
                 if part.get(union).is_none() || part.list(union).count() == 0 {
@@ -261,7 +274,9 @@ impl Prover {
                     None => return false,
                 }
             }
-            if !taken && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1)) {
+            if !taken
+                && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1))
+            {
                 return false;
             }
         }
@@ -277,10 +292,18 @@ impl Prover {
     }
 
     /// Whether every property that a pattern of the outer side takes meets its schema.
-    fn pattern_meets<'a>(&mut self, parts: &[Part<'a>], pattern: &str, schema: Node<'a>, depth: usize) -> bool {
+    fn pattern_meets<'a>(
+        &mut self,
+        parts: &[Part<'a>],
+        pattern: &str,
+        schema: Node<'a>,
+        depth: usize,
+    ) -> bool {
         for name in facts::declared(parts) {
             let Some(taken) = facts::matches(pattern, name) else { return false };
-            if taken && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1)) {
+            if taken
+                && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1))
+            {
                 return false;
             }
         }
@@ -359,9 +382,11 @@ impl Prover {
                 return true;
             }
         }
-        for (only, low, high) in
-            [(types::STRING, "minLength", "maxLength"), (types::ARRAY, "minItems", "maxItems"), (types::OBJECT, "minProperties", "maxProperties")]
-        {
+        for (only, low, high) in [
+            (types::STRING, "minLength", "maxLength"),
+            (types::ARRAY, "minItems", "maxItems"),
+            (types::OBJECT, "minProperties", "maxProperties"),
+        ] {
             if mask == only
                 && let (Some(low), Some(high)) = (facts::count(&parts, low), facts::count(&parts, high))
                 && low > high
@@ -425,16 +450,51 @@ fn said(inner: &Part<'_>, outer: &Part<'_>, keyword: &str, value: &Value) -> boo
 fn asserts_nothing(keyword: &str, value: &Value) -> bool {
     !KNOWN.contains(&keyword)
         || value == &Value::Bool(true)
-            && matches!(keyword, "additionalProperties" | "items" | "propertyNames" | "unevaluatedProperties" | "unevaluatedItems")
+            && matches!(
+                keyword,
+                "additionalProperties"
+                    | "items"
+                    | "propertyNames"
+                    | "unevaluatedProperties"
+                    | "unevaluatedItems"
+            )
 }
 
 /// Keywords that assert something. Others are annotations by the specification (2020-12 core, 6.5).
 const KNOWN: [&str; 33] = [
-    "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
-    "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "items", "prefixItems", "contains", "properties",
-    "patternProperties", "additionalProperties", "propertyNames", "required", "minProperties", "maxProperties",
-    "dependentRequired", "dependentSchemas", "anyOf", "oneOf", "not", "if", "unevaluatedProperties",
-    "unevaluatedItems", "$dynamicRef",
+    "type",
+    "enum",
+    "const",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "items",
+    "prefixItems",
+    "contains",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "propertyNames",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "dependentRequired",
+    "dependentSchemas",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "$dynamicRef",
 ];
 
 fn bounded(have: Option<facts::Bound<'_>>, want: &Value, keyword: &str, mask: u8, low: bool) -> bool {

@@ -34,7 +34,13 @@ struct Sampler {
 }
 
 impl Sampler {
-    fn sample<'a>(&mut self, inner: &[Node<'a>], hints: &[Node<'a>], depth: usize, most: usize) -> Vec<Candidate> {
+    fn sample<'a>(
+        &mut self,
+        inner: &[Node<'a>],
+        hints: &[Node<'a>],
+        depth: usize,
+        most: usize,
+    ) -> Vec<Candidate> {
         if depth > limits::VALUE_DEPTH {
             return Vec::new();
         }
@@ -86,7 +92,13 @@ impl Sampler {
         order(values, &hints, most)
     }
 
-    fn objects<'a>(&mut self, parts: &[Part<'a>], hints: &[Part<'a>], depth: usize, most: usize) -> Vec<Candidate> {
+    fn objects<'a>(
+        &mut self,
+        parts: &[Part<'a>],
+        hints: &[Part<'a>],
+        depth: usize,
+        most: usize,
+    ) -> Vec<Candidate> {
         let open = !facts::undeclared(parts).iter().any(|n| n.schema == &Value::Bool(false));
         let mut names = facts::declared(parts);
         let mut add = |name: &'a str| {
@@ -154,7 +166,8 @@ impl Sampler {
             }
         }
         out.push(plain(Value::Object(full.clone())));
-        let optional: Vec<_> = choices.iter().filter(|(n, v)| !base.contains_key(*n) && !v.is_empty()).collect();
+        let optional: Vec<_> =
+            choices.iter().filter(|(n, v)| !base.contains_key(*n) && !v.is_empty()).collect();
         if optional.len() <= 8 {
             for (i, (a, first)) in optional.iter().enumerate() {
                 out.push({
@@ -175,7 +188,10 @@ impl Sampler {
             // Names that the other side does not take.
             let unlike = hints.iter().filter_map(|p| p.sub("propertyNames")).flat_map(|names| {
                 let names = spread(&[names]);
-                strings(&[], &names).into_iter().filter(move |s| !fits(&names, &Value::String(s.clone()))).take(4)
+                strings(&[], &names)
+                    .into_iter()
+                    .filter(move |s| !fits(&names, &Value::String(s.clone())))
+                    .take(4)
             });
             for key in unlike.filter(|k| !full.contains_key(k)).collect::<Vec<_>>() {
                 out.extend(self.sample(&met, &wanted, depth + 1, 1).iter().map(|c| with(&base, &key, c)));
@@ -217,7 +233,13 @@ impl Sampler {
         out
     }
 
-    fn arrays<'a>(&mut self, parts: &[Part<'a>], hints: &[Part<'a>], depth: usize, most: usize) -> Vec<Candidate> {
+    fn arrays<'a>(
+        &mut self,
+        parts: &[Part<'a>],
+        hints: &[Part<'a>],
+        depth: usize,
+        most: usize,
+    ) -> Vec<Candidate> {
         let least = facts::count(parts, "minItems").unwrap_or(0).min(limits::LONGEST) as usize;
         let unique = parts.iter().any(|p| p.get("uniqueItems") == Some(&Value::Bool(true)));
         let prefix = facts::prefix(parts).max(facts::prefix(hints)).min(16);
@@ -227,7 +249,9 @@ impl Sampler {
             _ => 6,
         };
         let columns: Vec<Vec<Candidate>> = (0..=prefix)
-            .map(|i| self.sample(&facts::item(parts, i), &facts::item(hints, i), depth + 1, most_each.min(most)))
+            .map(|i| {
+                self.sample(&facts::item(parts, i), &facts::item(hints, i), depth + 1, most_each.min(most))
+            })
             .collect();
         let Some(rest) = columns.last() else { return Vec::new() };
         // An array of this length, every item as plain as can be.
@@ -360,9 +384,9 @@ fn spread<'a>(nodes: &[Node<'a>]) -> Vec<Part<'a>> {
 fn fits(parts: &[Part<'_>], value: &Value) -> bool {
     parts.iter().all(|part| {
         part.keywords.iter().all(|(keyword, v)| match (keyword.as_str(), value) {
-            ("required", Value::Object(map)) => {
-                v.as_array().is_none_or(|names| names.iter().filter_map(Value::as_str).all(|n| map.contains_key(n)))
-            }
+            ("required", Value::Object(map)) => v
+                .as_array()
+                .is_none_or(|names| names.iter().filter_map(Value::as_str).all(|n| map.contains_key(n))),
             ("additionalProperties", Value::Object(map)) if v == &Value::Bool(false) => {
                 part.get("patternProperties").is_some()
                     || map.keys().all(|k| part.get("properties").is_some_and(|p| p.get(k).is_some()))
@@ -444,10 +468,13 @@ fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
     for format in texts(parts, "format").chain(texts(hints, "format")) {
         out.extend(format_sample(format).map(str::to_owned));
     }
-    out.extend(["a", "", "0", "A", "x y", "\n", "é", "-1", "true", "_", "a@b.c", "2026-01-01"].map(str::to_owned));
+    out.extend(
+        ["a", "", "0", "A", "x y", "\n", "é", "-1", "true", "_", "a@b.c", "2026-01-01"].map(str::to_owned),
+    );
     out.extend(lengths.iter().map(|n| "a".repeat(*n as usize)));
     for hint in hints {
-        let listed = hint.get("enum").and_then(Value::as_array).into_iter().flatten().chain(hint.get("const"));
+        let listed =
+            hint.get("enum").and_then(Value::as_array).into_iter().flatten().chain(hint.get("const"));
         for text in listed.filter_map(Value::as_str).take(6) {
             out.extend([text.to_owned(), format!("{text}x")]);
         }
@@ -488,18 +515,20 @@ fn numbers(parts: &[Part<'_>], hints: &[Part<'_>], mask: u8) -> Vec<Number> {
             bounds.extend(part.get(keyword).and_then(Value::as_number));
         }
         steps.extend(part.get("multipleOf").and_then(Value::as_number));
-        let listed = part.get("enum").and_then(Value::as_array).into_iter().flatten().chain(part.get("const"));
+        let listed =
+            part.get("enum").and_then(Value::as_array).into_iter().flatten().chain(part.get("const"));
         bounds.extend(listed.filter_map(Value::as_number).take(6));
     }
     let mut out: Vec<Number> = Vec::new();
-    let whole = |n: i128| i64::try_from(n).map(Number::from).or_else(|_| u64::try_from(n).map(Number::from)).ok();
+    let whole =
+        |n: i128| i64::try_from(n).map(Number::from).or_else(|_| u64::try_from(n).map(Number::from)).ok();
     for step in &steps {
         out.push((*step).clone());
         match json::integer(step) {
             Some(n) => out.extend([2, 3, 5, 7].iter().filter_map(|k| whole(n.checked_mul(*k)?))),
-            None => out.extend(
-                [2.0, 3.0, 5.0, 7.0].iter().filter_map(|k| Number::from_f64(step.as_f64()? * k)),
-            ),
+            None => {
+                out.extend([2.0, 3.0, 5.0, 7.0].iter().filter_map(|k| Number::from_f64(step.as_f64()? * k)))
+            }
         }
     }
     out.extend([1, 0, 2, -1, 3, 7, 10, 100, 1_000_000, -1_000_000].map(Number::from));

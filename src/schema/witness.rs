@@ -9,7 +9,13 @@ use super::{Counterexample, Rejection, Schema, facts::Node, limits, sample};
 
 /// Values of `inner` (and of all of `also`) that `outer` rejects, the plainest first, one for each way of being
 /// rejected. `from` and `hints` are where candidates are built from; they need not be the schemas themselves.
-pub fn search(inner: &Schema, outer: &Schema, also: &[&Schema], from: &Value, hints: &Value) -> Vec<Counterexample> {
+pub fn search(
+    inner: &Schema,
+    outer: &Schema,
+    also: &[&Schema],
+    from: &Value,
+    hints: &Value,
+) -> Vec<Counterexample> {
     let holds = |value: &Value| {
         outer.accepts(value) == Some(false)
             && inner.accepts(value) == Some(true)

@@ -50,7 +50,9 @@ impl Score {
             self.missed.len(),
             self.alarms.len()
         );
-        for (what, list) in [("missed", &self.missed), ("alarm", &self.alarms), ("undecided", &self.undecided)] {
+        for (what, list) in
+            [("missed", &self.missed), ("alarm", &self.alarms), ("undecided", &self.undecided)]
+        {
             list.iter().take(if what == "alarm" { 20 } else { 40 }).for_each(|n| eprintln!("  {what} {n}"));
         }
     }
@@ -61,7 +63,8 @@ fn no_hand_made_break_is_called_compatible() {
     let Some(dir) = corpus() else { return };
     for assumption in [Assumption::Strict, Assumption::Declared] {
         let mut score = Score::default();
-        let mut files: Vec<_> = fs::read_dir(dir.join("suite")).expect("the suite").map(|f| f.expect("a file").path()).collect();
+        let mut files: Vec<_> =
+            fs::read_dir(dir.join("suite")).expect("the suite").map(|f| f.expect("a file").path()).collect();
         files.sort();
         for file in files {
             let case = read(&file);
@@ -102,15 +105,17 @@ fn no_real_break_with_a_known_witness_is_called_compatible() {
         list.get(name).cloned()
     };
     let truth = fs::read_to_string(dir.join("truth.jsonl")).expect("the labels");
-    let mut scores = [("declared", Assumption::Declared, "pragmatic"), ("strict", Assumption::Strict, "strict")]
-        .map(|(n, a, k)| (n, a, k, Score::default()));
+    let mut scores =
+        [("declared", Assumption::Declared, "pragmatic"), ("strict", Assumption::Strict, "strict")]
+            .map(|(n, a, k)| (n, a, k, Score::default()));
     let mut slowest: Vec<(u128, String)> = Vec::new();
     for line in truth.lines() {
         let row: Value = serde_json::from_str(line).expect("a label");
         let text = |k: &str| row[k].as_str().unwrap_or_default().to_owned();
-        let (Some(before), Some(after)) =
-            (tool(&text("server"), &text("from"), &text("tool")), tool(&text("server"), &text("to"), &text("tool")))
-        else {
+        let (Some(before), Some(after)) = (
+            tool(&text("server"), &text("from"), &text("tool")),
+            tool(&text("server"), &text("to"), &text("tool")),
+        ) else {
             continue;
         };
         let key = if text("side") == "input" { "inputSchema" } else { "outputSchema" };
@@ -125,7 +130,14 @@ fn no_real_break_with_a_known_witness_is_called_compatible() {
             if label != "breaking" && !label.starts_with("no-witness") {
                 continue;
             }
-            let name = format!("{} {}..{} {} {}", text("server"), text("from"), text("to"), text("tool"), text("side"));
+            let name = format!(
+                "{} {}..{} {} {}",
+                text("server"),
+                text("from"),
+                text("to"),
+                text("tool"),
+                text("side")
+            );
             let start = std::time::Instant::now();
             let said = verdict(&json!([before]), &json!([changed]), *assumption);
             slowest.push((start.elapsed().as_micros(), name.clone()));

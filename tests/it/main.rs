@@ -1,4 +1,21 @@
 //! One binary; each `mod` line says what belongs in it.
 
+mod api; // the HTTP API: status and body, a file per noun
+mod architecture; // which module may name which
+mod cli; // the command line as its users meet it: exit codes, output, bad input, the story
 mod corpus; // real tool lists and labelled pairs, read where they are present
+mod documents; // catalog documents, version numbers, what a draft holds: pure, as tables
+mod flow; // the story: snapshot .. approve .. promote .. rollback, with its events and refusals
+mod mcp; // the raw MCP client against servers that behave, misbehave and die; and the demo server
+mod real; // real MCP servers, as published; installed by tests/run
 mod rules; // every case of every rule through the whole engine
+mod store; // what the database keeps, keeps once, and refuses to forget
+mod web; // the pages: every one renders, is safe and accessible; what the forms do
+
+mod ask; // not tests: asks the service, both faces together, without sockets
+mod command; // not tests: runs the built binary as a user does
+mod seed; // not tests: a service with a story in it, for the API and the pages
+
+/// Not tests: use cases over a store of their own, with a clock that stands.
+#[path = "../support/app.rs"]
+mod support;

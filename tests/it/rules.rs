@@ -38,7 +38,8 @@ fn on(report: &Report, surface: Surface) -> Vec<&Finding> {
 
 fn check(rule: &str, case: &Case) {
     let report = run(case);
-    let context = || format!("{rule}: {}\n{}", case.name, serde_json::to_string_pretty(&report).expect("a report"));
+    let context =
+        || format!("{rule}: {}\n{}", case.name, serde_json::to_string_pretty(&report).expect("a report"));
     let expected = [
         (Surface::Listing, &case.listing),
         (Surface::Input, &case.input),
@@ -47,9 +48,14 @@ fn check(rule: &str, case: &Case) {
         (Surface::Presentation, &case.presentation),
     ];
     if expected.iter().all(|(_, e)| e.is_none()) && case.silent.is_empty() {
-        let loud: Vec<_> = report.tools.iter().flat_map(|t| &t.findings).filter(|f| f.level > Level::Compatible).collect();
+        let loud: Vec<_> =
+            report.tools.iter().flat_map(|t| &t.findings).filter(|f| f.level > Level::Compatible).collect();
         assert!(loud.is_empty(), "must stay silent: {}", context());
-        assert!(report.tools.iter().all(|t| t.findings.iter().all(|f| f.rule == "notation-changed")), "{}", context());
+        assert!(
+            report.tools.iter().all(|t| t.findings.iter().all(|f| f.rule == "notation-changed")),
+            "{}",
+            context()
+        );
     }
     for silent in &case.silent {
         assert!(report.tools.iter().flat_map(|t| &t.findings).all(|f| &f.rule != silent), "{}", context());
@@ -60,10 +66,12 @@ fn check(rule: &str, case: &Case) {
         let worst = findings.iter().map(|f| f.level).max().unwrap_or(Level::Compatible);
         assert_eq!(worst, *verdict, "{surface}: {}", context());
         if let Some(at) = at {
-            let found = findings.iter().any(|f| f.pointer.as_str() == at && f.rule == rule && f.level == *verdict);
+            let found =
+                findings.iter().any(|f| f.pointer.as_str() == at && f.rule == rule && f.level == *verdict);
             assert!(found, "{surface} has no {verdict} {rule} at {at}: {}", context());
         }
-        let shown: Vec<&Value> = findings.iter().filter_map(|f| f.witness.as_ref()).map(|w| &w.value).collect();
+        let shown: Vec<&Value> =
+            findings.iter().filter_map(|f| f.witness.as_ref()).map(|w| &w.value).collect();
         match witness {
             None => {}
             Some(Value::Bool(true)) => assert!(!shown.is_empty(), "{surface} has no witness: {}", context()),
@@ -111,7 +119,11 @@ fn a_list_against_itself_is_silent() {
                     // A list that names a tool twice is told so whatever it is compared with.
                     let told: Vec<_> =
                         report.tools.iter().flat_map(|t| &t.findings).filter(|f| !f.absolute).collect();
-                    let twice = report.tools.iter().flat_map(|t| &t.findings).any(|f| f.rule == "duplicate-tool-name");
+                    let twice = report
+                        .tools
+                        .iter()
+                        .flat_map(|t| &t.findings)
+                        .any(|f| f.rule == "duplicate-tool-name");
                     assert!(told.is_empty() || twice, "{}: {told:?}", case.name);
                 }
             }

@@ -1,0 +1,222 @@
+//! Catalogs and their versions: documents in and out.
+
+use serde_json::json;
+
+use super::{
+    App, AppError, Kind,
+    view::{Applied, CatalogPage, CatalogSummary},
+};
+use crate::{
+    catalog::{
+        Catalog, CatalogVersion, DraftStatus, ServerSource, Version,
+        document::{self, Document},
+    },
+    name::{CatalogName, ServerName},
+    store::StoreError,
+};
+
+impl App {
+    /// Applies a catalog document: the catalog, its policy and servers; and, where it has tools and a
+    /// `catalogVersion`, that version as approved. `name` is where the document comes from: errors begin with it, and
+    /// where the document names no catalog, the catalog is called as the file is, without folder and `.yaml`.
+    ///
+    /// # Errors
+    /// Where the document is wrong (with its line), or its version exists with other content.
+    pub async fn apply(&self, name: &str, text: &str, actor: &str) -> Result<Applied, AppError> {
+        let invalid = |message: String| AppError::new(Kind::Invalid, "invalid-document", message);
+        let document = document::read(text).map_err(|e| invalid(format!("{name}:{e}")))?;
+        let catalog = match &document.catalog {
+            Some(catalog) => catalog.clone(),
+            None => stem(name).parse().map_err(|e| {
+                invalid(format!("{name}: {e}")).help("name the catalog in the document: `catalog: NAME`")
+            })?,
+        };
+        let before = self.store.catalog(&catalog).await?;
+        let after = applied(before.as_ref(), catalog, &document);
+        let version = self.imported(&after, &document, name, actor).await?;
+        let unchanged = before.as_ref() == Some(&after) && version.is_none();
+        if !unchanged {
+            let subject = format!("catalog/{}", after.name);
+            let mut events = Vec::new();
+            if before.as_ref() != Some(&after) {
+                let data = json!({ "source": name, "policy": after.policy, "servers": after.servers });
+                events.push(self.event(actor, "catalog.applied", subject.clone(), data));
+            }
+            if let Some(version) = &version {
+                let data = json!({ "source": name, "version": version.version, "digest": version.digest });
+                events.push(self.event(actor, "version.imported", subject, data));
+            }
+            match self.store.apply(&after, version.as_ref(), events).await {
+                Err(StoreError::VersionExists) => return Err(version_exists(&after.name, document.version)),
+                done => done?,
+            }
+        }
+        Ok(Applied { catalog: after, version: document.version, unchanged })
+    }
+
+    /// The version that a document brings, where it is not here yet.
+    async fn imported(
+        &self,
+        catalog: &Catalog,
+        document: &Document,
+        source: &str,
+        actor: &str,
+    ) -> Result<Option<Version>, AppError> {
+        let (Some(number), Some(content)) = (document.version, document.content(source)) else {
+            return Ok(None);
+        };
+        let digest = content.digest();
+        if let Some(known) = self.store.version(&catalog.name, number).await? {
+            return if known.digest == digest {
+                Ok(None)
+            } else {
+                Err(version_exists(&catalog.name, Some(number)))
+            };
+        }
+        Ok(Some(Version {
+            catalog: catalog.name.clone(),
+            version: number,
+            digest,
+            content,
+            draft: None,
+            approved_by: actor.to_owned(),
+            reason: format!("imported from {source}"),
+            approved_at: self.now(),
+        }))
+    }
+
+    /// The document of a version (the newest where none is given), or of a catalog without versions.
+    ///
+    /// # Errors
+    /// Where the catalog or the version does not exist.
+    pub async fn export(
+        &self,
+        catalog: &CatalogName,
+        version: Option<CatalogVersion>,
+    ) -> Result<String, AppError> {
+        let settings = self.known_catalog(catalog).await?;
+        let version = match version {
+            Some(number) => Some(self.version(catalog, number).await?),
+            None => self.store.latest_version(catalog).await?,
+        };
+        Ok(Document::of(&settings, version.as_ref()).write())
+    }
+
+    /// Every catalog, by name.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn catalogs(&self) -> Result<Vec<CatalogSummary>, AppError> {
+        let mut all = Vec::new();
+        for catalog in self.store.catalogs().await? {
+            let latest = self.store.version_numbers(&catalog.name).await?.first().copied();
+            // At most one waits, and it is the newest: the next one supersedes it.
+            let pending = self.store.latest_draft(&catalog.name).await?;
+            let pending = pending.filter(|d| d.status == DraftStatus::Pending);
+            let pending = pending.map(|d| (d.id, d.report.verdict)).into_iter().collect();
+            all.push(CatalogSummary { catalog, latest, pending });
+        }
+        Ok(all)
+    }
+
+    /// One catalog with its versions and drafts, newest first.
+    ///
+    /// # Errors
+    /// Where it does not exist.
+    pub async fn catalog(&self, name: &CatalogName) -> Result<CatalogPage, AppError> {
+        let catalog = self.known_catalog(name).await?;
+        let versions = self.store.versions(name).await?;
+        let drafts = self.store.drafts(name).await?;
+        let pointers = self.store.pointers().await?.into_iter().filter(|p| &p.catalog == name).collect();
+        Ok(CatalogPage { catalog, versions, drafts, pointers })
+    }
+
+    /// One version.
+    ///
+    /// # Errors
+    /// Where the catalog or the version does not exist.
+    pub async fn version(&self, catalog: &CatalogName, version: CatalogVersion) -> Result<Version, AppError> {
+        if let Some(version) = self.store.version(catalog, version).await? {
+            return Ok(version);
+        }
+        self.known_catalog(catalog).await?;
+        let known = self.store.version_numbers(catalog).await?;
+        let newest = known.first().map_or_else(
+            || "it has no approved version yet".to_owned(),
+            |newest| format!("its newest version is {newest}"),
+        );
+        let message = format!("catalog `{catalog}` has no version {version}");
+        Err(AppError::new(Kind::NotFound, "unknown-version", message).help(newest))
+    }
+
+    /// A catalog that has to exist.
+    pub(super) async fn known_catalog(&self, name: &CatalogName) -> Result<Catalog, AppError> {
+        match self.store.catalog(name).await? {
+            Some(catalog) => Ok(catalog),
+            None => {
+                let known: Vec<String> =
+                    self.store.catalogs().await?.into_iter().map(|c| c.name.into()).collect();
+                Err(AppError::unknown("catalog", "unknown-catalog", name.as_str(), &known))
+            }
+        }
+    }
+
+    /// The catalog that was named, or the only one.
+    pub(super) async fn chosen_catalog(&self, name: Option<&CatalogName>) -> Result<CatalogName, AppError> {
+        if let Some(name) = name {
+            return Ok(self.known_catalog(name).await?.name);
+        }
+        let mut all = self.store.catalogs().await?;
+        match (all.pop(), all.len()) {
+            (Some(only), 0) => Ok(only.name),
+            (None, _) => {
+                let help = "create one with a document: `toolpact apply FILE`";
+                Err(AppError::new(Kind::NotFound, "unknown-catalog", "there is no catalog yet").help(help))
+            }
+            (Some(last), _) => {
+                all.push(last);
+                let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).collect();
+                let message = format!("there are {} catalogs, so one has to be named", names.len());
+                Err(AppError::new(Kind::Invalid, "catalog-needed", message)
+                    .help(format!("name one of: {}", names.join(", "))))
+            }
+        }
+    }
+}
+
+/// The catalog's settings after a document: `policy` and `servers` replace what was there, or stay where the document
+/// leaves them out. Where a server is found is not forgotten by a document that does not say.
+fn applied(before: Option<&Catalog>, name: CatalogName, document: &Document) -> Catalog {
+    let known: &[(ServerName, Option<ServerSource>)] = before.map_or(&[], |c| &c.servers);
+    let mut servers: Vec<(ServerName, Option<ServerSource>)> =
+        document.servers.iter().map(|s| (s.name.clone(), s.source.clone())).collect();
+    if servers.is_empty() {
+        servers = known.to_vec();
+    }
+    for named in document.tools.iter().flatten().filter_map(|m| m.server.as_ref()) {
+        if !servers.iter().any(|(name, _)| name == named) {
+            servers.push((named.clone(), None));
+        }
+    }
+    for (name, source) in &mut servers {
+        if source.is_none() {
+            *source = known.iter().find(|(n, _)| n == name).and_then(|(_, s)| s.clone());
+        }
+    }
+    let policy = document.policy.clone().or(before.map(|c| c.policy.clone()));
+    Catalog { name, policy: policy.unwrap_or_default(), servers }
+}
+
+fn version_exists(catalog: &CatalogName, version: Option<CatalogVersion>) -> AppError {
+    let number = version.map(|v| v.to_string()).unwrap_or_default();
+    let message =
+        format!("catalog `{catalog}` has a version {number} with other content, and versions never change");
+    AppError::new(Kind::Conflict, "version-exists", message)
+        .help("give the document the next free catalogVersion")
+}
+
+/// A path or a name, without folder and `.yaml`.
+fn stem(name: &str) -> &str {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml")).unwrap_or(file)
+}

@@ -1,0 +1,192 @@
+//! The gate: does a candidate pass a policy against a baseline? Free functions, because CI asks without a database.
+//!
+//! Where a listing fails nothing is judged: "the server is down" must never read as "its tools were removed".
+
+use serde::Serialize;
+
+use super::{App, AppError, Kind};
+use crate::{
+    catalog::Policy,
+    contract::Contract,
+    diff::{Assumption, Level, Report, Side, diff},
+    mcp::{self, Limits, Source},
+    name::{CatalogName, EnvironmentName, ServerName},
+    snapshot::{Evidence, Listing, Outcome},
+};
+
+/// The answer of a gate.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    /// Everything that changed.
+    pub report: Report,
+    /// The first finding that blocks; nothing where the candidate passes.
+    pub blocked: Option<Blocked>,
+}
+
+/// The finding that failed a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blocked {
+    /// The rule.
+    pub rule: String,
+    /// The level of its finding.
+    pub level: Level,
+    /// The server; empty where neither side says.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+}
+
+/// Judges a candidate. Absolute findings block under every policy.
+#[must_use]
+pub fn gate(baseline: &Side, candidate: &Side, policy: &Policy) -> Gate {
+    let report = diff(baseline, candidate, policy.assume);
+    let blocked = policy.blocks(&report).map(|(tool, finding)| Blocked {
+        rule: finding.rule.clone(),
+        level: finding.level,
+        server: tool.server.clone(),
+        tool: tool.tool.clone(),
+    });
+    Gate { report, blocked }
+}
+
+/// Lists a server and reads the contracts of its tools. `label` names it to readers.
+///
+/// # Errors
+/// [`Kind::Unavailable`] where the listing did not end well, with its evidence, or a tool has no contract: what a live
+/// server answers is never the caller's mistake.
+pub async fn list_side(label: &str, source: &Source) -> Result<Side, AppError> {
+    let Listing { outcome, evidence, tools, .. } = mcp::list(source, &Limits::default()).await;
+    if outcome != Outcome::Ok {
+        return Err(failed_listing(label, outcome, evidence));
+    }
+    let contracts = tools.iter().map(Contract::of).collect::<Result<Vec<_>, _>>().map_err(|e| {
+        AppError::new(Kind::Unavailable, "malformed-tool", format!("server `{label}`: {e}"))
+            .help("no host can call such a tool; repair it in the server")
+    })?;
+    Ok(Side { label: label.to_owned(), servers: vec![(None, contracts)] })
+}
+
+/// The failure that a listing without a good end is to whoever wanted the list.
+#[must_use]
+pub fn failed_listing(label: &str, outcome: Outcome, evidence: Evidence) -> AppError {
+    let message = format!("server `{label}` could not be listed ({outcome}): {}", evidence.message);
+    let mut error = AppError::new(Kind::Unavailable, "listing-failed", message).help(evidence.help.clone());
+    error.listing = Some(Box::new((outcome, evidence)));
+    error
+}
+
+/// Narrows a baseline to the one server that the candidate is. A candidate that is one server of several would
+/// otherwise read as the removal of all the others.
+///
+/// # Errors
+/// [`Kind::Invalid`] where the baseline holds several servers and none is named, or not the one that is.
+pub fn of_server(mut baseline: Side, server: Option<&ServerName>) -> Result<Side, AppError> {
+    let names: Vec<String> = baseline.servers.iter().flat_map(|(n, _)| n).map(|n| format!("`{n}`")).collect();
+    let refused = |cause: String| {
+        AppError::new(Kind::Invalid, "which-server", format!("baseline `{}` {cause}", baseline.label)).help(
+            format!("say which of its servers the candidate is with `--server NAME`: {}", names.join(", ")),
+        )
+    };
+    match server {
+        None if baseline.servers.len() > 1 => {
+            return Err(refused(format!("holds {} servers", baseline.servers.len())));
+        }
+        None => {}
+        Some(server) => {
+            // A list that does not say whose it is may be anyone's.
+            let known = |name: &Option<ServerName>| name.as_ref().is_none_or(|n| n == server);
+            if !baseline.servers.iter().any(|(name, _)| known(name)) {
+                return Err(refused(format!("holds no server `{server}`")));
+            }
+            baseline.servers.retain(|(name, _)| known(name));
+        }
+    }
+    Ok(baseline)
+}
+
+impl App {
+    /// The policy that a reference stands under: that of its catalog, or of all catalogs that are live in an
+    /// environment, the stricter of each; the default for a snapshot.
+    ///
+    /// # Errors
+    /// Where the database fails. A reference that names nothing has the default policy.
+    pub async fn policy_of(&self, reference: &str) -> Result<Policy, AppError> {
+        let catalogs: Vec<CatalogName> = match reference.split_once('@') {
+            Some((name, _)) => name.parse().into_iter().collect(),
+            None => match reference.parse::<EnvironmentName>() {
+                Ok(name) => found(self.environment(&name).await)?
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|page| page.pointer.catalog)
+                    .collect(),
+                Err(_) => Vec::new(),
+            },
+        };
+        let mut policies = Vec::new();
+        for name in &catalogs {
+            policies.extend(found(self.catalog(name).await)?.map(|page| page.catalog.policy));
+        }
+        Ok(policies.into_iter().reduce(stricter).unwrap_or_default())
+    }
+}
+
+fn found<T>(answer: Result<T, AppError>) -> Result<Option<T>, AppError> {
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(e) if e.kind == Kind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+fn stricter(a: Policy, b: Policy) -> Policy {
+    let assume = if a.assume == Assumption::Strict { a.assume } else { b.assume };
+    let mut fail_on = a.fail_on;
+    for level in b.fail_on {
+        if !fail_on.contains(&level) {
+            fail_on.push(level);
+        }
+    }
+    Policy { assume, fail_on }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(names: &[&str]) -> Side {
+        let servers = names.iter().map(|n| (n.parse().ok(), Vec::new())).collect();
+        Side { label: "production".to_owned(), servers }
+    }
+
+    fn check(baseline: &[&str], server: Option<&str>) -> Result<Vec<String>, String> {
+        let server: Option<ServerName> = server.and_then(|s| s.parse().ok());
+        of_server(side(baseline), server.as_ref())
+            .map(|s| {
+                s.servers.iter().map(|(n, _)| n.as_ref().map_or(String::new(), ToString::to_string)).collect()
+            })
+            .map_err(|e| format!("{}; {}", e.message, e.help))
+    }
+
+    #[test]
+    fn a_candidate_is_one_server_of_the_baseline() {
+        assert_eq!(check(&["orders"], None), Ok(vec!["orders".to_owned()]));
+        assert_eq!(check(&["orders", "mail"], Some("mail")), Ok(vec!["mail".to_owned()]));
+        assert_eq!(check(&[""], Some("mail")), Ok(vec![String::new()]));
+        assert_eq!(
+            check(&["orders", "mail"], None),
+            Err("baseline `production` holds 2 servers; say which of its servers the candidate is with \
+                 `--server NAME`: `orders`, `mail`"
+                .to_owned())
+        );
+        assert!(check(&["orders"], Some("mail")).is_err_and(|e| e.contains("holds no server `mail`")));
+    }
+
+    #[test]
+    fn of_two_policies_the_stricter_holds() {
+        let strict = Policy { assume: Assumption::Strict, fail_on: vec![Level::Risky] };
+        let both = stricter(Policy::default(), strict);
+        assert_eq!(both.assume, Assumption::Strict);
+        assert_eq!(both.fail_on, [Level::Breaking, Level::Undecided, Level::Risky]);
+    }
+}

@@ -1,0 +1,147 @@
+//! Servers and what they listed.
+
+use serde_json::json;
+
+use super::{
+    App, AppError,
+    drafts::Formed,
+    view::{Drift, ListingRow, Recorded, ServerPage, ServerSummary, ToolRow},
+};
+use crate::{
+    contract::{self, Contract},
+    mcp::{self, Limits, Source},
+    name::ServerName,
+    snapshot::{Listing, Outcome, Snapshot},
+    store::NewListing,
+};
+
+/// Listings shown of one server.
+const SHOWN: usize = 200;
+
+impl App {
+    /// Lists the server and records how it ended. Where the content is new and a catalog holds the server, a draft
+    /// forms.
+    ///
+    /// # Errors
+    /// Where the store fails. A listing that failed is an answer, with its outcome.
+    pub async fn snapshot(
+        &self,
+        server: &ServerName,
+        source: &Source,
+        actor: &str,
+    ) -> Result<Recorded, AppError> {
+        let listing = mcp::list(source, &Limits::default()).await;
+        self.record(server, listing, actor).await
+    }
+
+    /// Records a listing that was taken elsewhere (a saved answer).
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn record(
+        &self,
+        server: &ServerName,
+        listing: Listing,
+        actor: &str,
+    ) -> Result<Recorded, AppError> {
+        let before = self.store.last_ok(server).await?.and_then(|row| row.digest);
+        let row = self.record_listing(server, listing, actor).await?;
+        let drift = match (before, &row.digest) {
+            (_, None) => Drift::Unknown,
+            (None, Some(_)) => Drift::First,
+            (Some(before), Some(now)) if before == *now => Drift::Identical,
+            (Some(before), Some(_)) => Drift::Drift(before),
+        };
+        let mut recorded = Recorded { listing: row, drift, drafts: Vec::new(), skipped: Vec::new() };
+        // A failed listing says nothing about tools, so it never becomes a draft.
+        if recorded.listing.outcome != Outcome::Ok {
+            return Ok(recorded);
+        }
+        // Also where nothing drifted: a catalog may have got the server since.
+        for catalog in self.store.catalogs().await? {
+            if !catalog.servers.iter().any(|(name, _)| name == server) {
+                continue;
+            }
+            match self.form_draft(&catalog, actor).await {
+                Ok(Formed::New(draft)) => recorded.drafts.push(*draft),
+                Ok(Formed::Pending(_) | Formed::Rejected(_) | Formed::Nothing) => {}
+                Err(e) if e.kind.is_ours() => return Err(e),
+                Err(e) => recorded.skipped.push((catalog.name, e.message)),
+            }
+        }
+        Ok(recorded)
+    }
+
+    /// Every server, by name.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn servers(&self) -> Result<Vec<ServerSummary>, AppError> {
+        let mut servers = Vec::new();
+        for name in self.store.servers().await? {
+            let Some(last) = self.store.listings(&name, 1).await?.pop() else { continue };
+            let last_ok = self.store.last_ok(&name).await?;
+            servers.push(ServerSummary { name, last, last_ok });
+        }
+        Ok(servers)
+    }
+
+    /// One server with its listings, newest first.
+    ///
+    /// # Errors
+    /// Where nothing was ever recorded of it.
+    pub async fn server(&self, name: &ServerName) -> Result<ServerPage, AppError> {
+        let listings = self.store.listings(name, SHOWN).await?;
+        if listings.is_empty() {
+            return Err(self.unknown_server(name).await?);
+        }
+        let tools = match self.store.last_ok(name).await?.and_then(|row| row.digest) {
+            None => Vec::new(),
+            Some(digest) => self.contracts(name, &digest).await?.1.into_iter().map(tool_row).collect(),
+        };
+        Ok(ServerPage { name: name.clone(), listings, tools })
+    }
+
+    async fn record_listing(
+        &self,
+        server: &ServerName,
+        listing: Listing,
+        actor: &str,
+    ) -> Result<ListingRow, AppError> {
+        let Listing { mut outcome, mut evidence, provenance, tools } = listing;
+        let mut held = None;
+        if outcome == Outcome::Ok {
+            let snapshot = Snapshot::new(server.clone(), provenance.clone(), tools);
+            match contract::contracts(&snapshot) {
+                Ok(contracts) => held = Some((snapshot, contracts)),
+                // Only what can be read whole is `ok`, wherever the listing came from.
+                Err(e) => {
+                    outcome = Outcome::Malformed;
+                    evidence.message = format!("server `{server}`: {e}");
+                }
+            }
+        }
+        let data = json!({
+            "outcome": outcome.as_str(),
+            "snapshot": held.as_ref().map(|(s, _)| s.digest.as_str()),
+            "tools": held.as_ref().map(|(s, _)| s.tools.len()),
+            "target": provenance.target,
+        });
+        let event = self.event(actor, "snapshot.recorded", format!("server/{server}"), data);
+        let at = event.at;
+        let new = NewListing { server: server.clone(), at, outcome, provenance, evidence, snapshot: held };
+        Ok(self.store.record_listing(new, event).await?)
+    }
+
+    /// The error for a server of which nothing was recorded.
+    pub(super) async fn unknown_server(&self, name: &ServerName) -> Result<AppError, AppError> {
+        let known: Vec<String> = self.store.servers().await?.into_iter().map(String::from).collect();
+        Ok(AppError::unknown("server", "unknown-server", name.as_str(), &known))
+    }
+}
+
+fn tool_row(contract: Contract) -> ToolRow {
+    let said = contract.tool.get("title").and_then(|t| t.as_str()).or(contract.description());
+    let description = said.and_then(|s| s.lines().next()).unwrap_or_default().to_owned();
+    ToolRow { name: contract.name, description, digests: contract.digests, tool: contract.tool }
+}

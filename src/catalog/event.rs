@@ -1,0 +1,85 @@
+//! The audit log's chain: each event carries the digest of the one before it, so that a changed, dropped or inserted
+//! row shows.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::Event;
+use crate::json::Digest;
+
+/// An event that has no place in the chain yet.
+#[derive(Debug, Clone)]
+pub struct NewEvent {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Who.
+    pub actor: String,
+    /// What; see [`Event::kind`].
+    pub kind: &'static str,
+    /// The object it happened to.
+    pub subject: String,
+    /// The particulars, an object.
+    pub data: Value,
+}
+
+impl NewEvent {
+    /// The same with one particular more, for what is known only inside the transaction (a new number).
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        if let Value::Object(data) = &mut self.data {
+            data.insert(name.to_owned(), value.into());
+        }
+        self
+    }
+}
+
+/// What the first event names as the one before it.
+#[must_use]
+pub fn chain_start() -> Digest {
+    Digest::of_bytes(b"")
+}
+
+impl Event {
+    /// Puts an event behind `last`, or at the start.
+    #[must_use]
+    pub fn chained(new: NewEvent, last: Option<(i64, Digest)>) -> Self {
+        let (seq, previous) = last.map_or_else(|| (1, chain_start()), |(seq, digest)| (seq + 1, digest));
+        let NewEvent { at, actor, kind, subject, data } = new;
+        let mut event = Self {
+            seq,
+            at,
+            actor,
+            kind: kind.to_owned(),
+            subject,
+            data,
+            digest: previous.clone(), // replaced in the next line: a digest is over all but itself
+            previous,
+        };
+        event.digest = event.own_digest();
+        event
+    }
+
+    /// The digest that this event should have.
+    #[must_use]
+    pub fn own_digest(&self) -> Digest {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(members) = &mut value {
+            members.remove("digest");
+        }
+        Digest::of(&value)
+    }
+
+    /// Why this event does not belong behind `last`, if it does not.
+    #[must_use]
+    pub fn fault(&self, last: Option<(i64, &Digest)>) -> Option<String> {
+        let start = chain_start();
+        let (seq, previous) = last.map_or((1, &start), |(seq, digest)| (seq + 1, digest));
+        if self.seq != seq {
+            return Some(format!("event {seq} is missing"));
+        }
+        if &self.previous != previous {
+            return Some("it does not name the event before it".to_owned());
+        }
+        (self.own_digest() != self.digest).then(|| "its content is not what its digest says".to_owned())
+    }
+}

@@ -1,0 +1,44 @@
+//! `approve`: makes a draft an immutable version.
+
+use super::{
+    Answer,
+    context::{Access, Context},
+    draft,
+};
+use crate::{app::AppError, name::CatalogName};
+
+/// Approve a draft: it becomes an immutable catalog version.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The catalog.
+    catalog: CatalogName,
+    /// The draft, for example d-31.
+    #[arg(value_parser = draft::number)]
+    draft: i64,
+    /// Why; stands in the version.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Approve although the catalog's policy blocks what changed. Absolute findings cannot be accepted.
+    #[arg(long)]
+    accept_breaking: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let actor = context.actor()?;
+    let approved = context.with_app(Access::Read, async |app| {
+        app.approve(&args.catalog, args.draft, args.accept_breaking, &args.reason, &actor).await
+    });
+    let version = approved.map_err(|error| match error.code {
+        // The flag is this face's word for it.
+        "policy-blocks" => error.help(format!(
+            "read it with `toolpact show {0} d-{1}`, then accept it with `--accept-breaking`, or refuse it with \
+             `toolpact reject {0} d-{1} --reason …`",
+            args.catalog, args.draft
+        )),
+        _ => error,
+    })?;
+    Ok(Answer::from(format!(
+        "d-{} is approved as {}@{}\nmove it with `toolpact promote ENVIRONMENT {2} --catalog {1} --reason …`\n",
+        args.draft, version.catalog, version.version
+    )))
+}

@@ -1,0 +1,124 @@
+//! What every command is given beside its own arguments: the database, who acts, and a way into the use cases.
+
+use std::{env, fs, path::PathBuf, sync::Arc};
+
+use crate::app::{App, AppError, Kind, SystemClock};
+
+/// The global options.
+pub(super) struct Context {
+    pub(super) database: Option<PathBuf>,
+    pub(super) actor: Option<String>,
+}
+
+/// What a command does to the database.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Looks; a database that is not there is a failure, never an empty answer.
+    Read,
+    /// Changes; the database is made where it is not there.
+    Write,
+}
+
+impl Context {
+    /// Who acts: as told, or the name of the account. Never guessed: the audit log is worth what this name is worth.
+    pub(super) fn actor(&self) -> Result<String, AppError> {
+        self.actor
+            .clone()
+            .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| env::var(name).ok()))
+            .or_else(account)
+            .map(|name| name.trim().to_owned())
+            .filter(|name| !name.is_empty())
+            .ok_or_else(|| {
+                AppError::new(
+                    Kind::Invalid,
+                    "no-actor",
+                    "who acts is not known, and the audit log needs a name",
+                )
+                .help("pass `--actor NAME` or set TOOLPACT_ACTOR")
+            })
+    }
+
+    /// The database file.
+    pub(super) fn database(&self) -> Result<PathBuf, AppError> {
+        if let Some(path) = &self.database {
+            return Ok(path.clone());
+        }
+        // An empty variable counts as unset, and a relative one is to be ignored (XDG base directories).
+        let folder = |name: &str| {
+            env::var_os(name).map(PathBuf::from).filter(|p| !p.as_os_str().is_empty() && p.is_absolute())
+        };
+        folder("XDG_DATA_HOME")
+            .or_else(|| Some(folder("HOME")?.join(".local").join("share")))
+            .map(|data| data.join("toolpact").join("toolpact.db"))
+            .ok_or_else(|| {
+                AppError::new(
+                    Kind::Invalid,
+                    "no-database",
+                    "there is no place for the database: HOME is not set",
+                )
+                .help("pass `--database FILE` or set TOOLPACT_DATABASE")
+            })
+    }
+
+    /// Runs `work` over the database.
+    pub(super) fn with_app<T>(
+        &self,
+        access: Access,
+        work: impl AsyncFnOnce(&App) -> Result<T, AppError>,
+    ) -> Result<T, AppError> {
+        let database = self.database()?;
+        match access {
+            Access::Read if !database.exists() => {
+                return Err(AppError::new(
+                    Kind::Unavailable,
+                    "no-database",
+                    format!("there is no database at `{}`", database.display()),
+                )
+                .help("take a first snapshot (`toolpact snapshot NAME -- COMMAND`), or name another with `--database FILE`"));
+            }
+            Access::Read => {}
+            Access::Write => make_folder(&database)?,
+        }
+        block_on(async {
+            let app = App::open(&database, Arc::new(SystemClock)).await?;
+            work(&app).await
+        })
+    }
+}
+
+/// The name of the account that runs this process. In containers no variable says it.
+fn account() -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let uid = fs::metadata("/proc/self").ok()?.uid().to_string();
+    let accounts = fs::read_to_string("/etc/passwd").ok()?;
+    accounts
+        .lines()
+        .map(|l| l.split(':').collect::<Vec<_>>())
+        .find(|f| f.get(2) == Some(&uid.as_str()))?
+        .first()
+        .map(|n| (*n).to_owned())
+}
+
+/// Makes the folder that the database is to stand in.
+pub(super) fn make_folder(database: &std::path::Path) -> Result<(), AppError> {
+    let Some(folder) = database.parent().filter(|f| !f.as_os_str().is_empty()) else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(|e| {
+        AppError::new(
+            Kind::Unavailable,
+            "no-database",
+            format!("the folder `{}` of the database cannot be made: {e}", folder.display()),
+        )
+        .help("name another place with `--database FILE`")
+    })
+}
+
+/// Runs one command's future to its end. One thread is enough for a command, and starts sooner than many.
+pub(super) fn block_on<T>(future: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
+    runtime.block_on(future)
+}
+
+/// The machine did not give what a runtime needs.
+pub(super) fn no_runtime(error: std::io::Error) -> AppError {
+    AppError::new(Kind::Unavailable, "no-runtime", format!("the runtime cannot start: {error}"))
+}

@@ -1,0 +1,66 @@
+//! `diff`: what changed between two lists, and what it means. Shows, and decides nothing.
+
+use clap::ValueEnum;
+
+use super::{
+    Answer,
+    context::Context,
+    render::{Format, json, text},
+    side,
+};
+use crate::{
+    app::{AppError, Kind},
+    diff::{Assumption, diff},
+};
+
+/// Show what changed between two tool lists, what it breaks, and the call that proves it.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// What callers rely on now: a file, `-`, `server@latest`, `server@sha256:…`, `catalog@VERSION` or an environment.
+    baseline: String,
+    /// What is proposed; the same forms.
+    candidate: String,
+    /// What callers are taken to send.
+    #[arg(long, value_enum, default_value_t)]
+    assume: Assume,
+    /// How the answer is written.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// An assumption as an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Assume {
+    /// Only properties that the baseline declares.
+    #[default]
+    Declared,
+    /// Anything that the baseline allows.
+    Strict,
+}
+
+impl From<Assume> for Assumption {
+    fn from(assume: Assume) -> Self {
+        match assume {
+            Assume::Declared => Self::Declared,
+            Assume::Strict => Self::Strict,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    if args.baseline == "-" && args.candidate == "-" {
+        return Err(AppError::new(
+            Kind::Invalid,
+            "stdin-twice",
+            "both sides are `-`, and stdin can be read once",
+        )
+        .help("save one of them to a file"));
+    }
+    let baseline = side::read(&args.baseline, context)?;
+    let candidate = side::read(&args.candidate, context)?;
+    let report = diff(&baseline, &candidate, args.assume.into());
+    Ok(Answer::from(match args.format {
+        Format::Text => text::report(&report, text::Style::of_stdout()),
+        Format::Json => json::document(&report)?,
+    }))
+}

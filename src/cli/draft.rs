@@ -1,0 +1,45 @@
+//! `draft`: makes a draft of a catalog from the latest snapshots of its servers. Also: how a draft's number is written.
+
+use super::{
+    Answer,
+    context::{Access, Context},
+};
+use crate::{
+    app::AppError,
+    catalog::Draft,
+    name::{CatalogName, ServerName},
+};
+
+/// Prepare a catalog version from the latest snapshots of its servers.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The catalog; made where it does not exist and `--server` names its servers.
+    catalog: CatalogName,
+    /// A server that the catalog holds; repeat for more.
+    #[arg(long = "server", value_name = "NAME")]
+    servers: Vec<ServerName>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let actor = context.actor()?;
+    let draft =
+        context.with_app(Access::Write, async |app| app.draft(&args.catalog, &args.servers, &actor).await)?;
+    let Draft { id, catalog, content, report, .. } = &draft;
+    let base = draft.base.map_or_else(|| "the first version".to_owned(), |v| format!("since {v}"));
+    Ok(Answer::from(format!(
+        "d-{id} of {catalog}: {} tools, {} ({base})\nsee `toolpact show {catalog} d-{id}`, then `toolpact approve \
+         {catalog} d-{id} --reason …`\n",
+        content.members.len(),
+        report.verdict,
+    )))
+}
+
+/// A draft's number as it is shown, `d-31`, or bare.
+pub(super) fn number(text: &str) -> Result<i64, String> {
+    text.strip_prefix("d-")
+        .unwrap_or(text)
+        .parse()
+        .ok()
+        .filter(|id| *id > 0)
+        .ok_or_else(|| format!("`{text}` is no draft; one is written d-31"))
+}

@@ -1,0 +1,112 @@
+//! `gate`: passes or blocks a candidate. The one command that CI needs.
+
+use clap::ValueEnum;
+
+use super::{
+    Answer,
+    context::{Access, Context, block_on},
+    diff::Assume,
+    exit,
+    render::{Format, json, text},
+    side::{self, Named},
+    source::{self, Chosen},
+};
+use crate::{
+    app::{AppError, check},
+    catalog::Policy,
+    diff::{Level, Side},
+    name::ServerName,
+};
+
+/// Pass or block a server's tools against what callers rely on. Exit 0 passes, 1 blocked, 2 invalid, 3 could not run.
+#[derive(clap::Args)]
+#[command(override_usage = "toolpact gate --baseline FILE-or-REF [OPTIONS] -- COMMAND [ARGS]…\n       \
+                            toolpact gate --baseline FILE-or-REF [OPTIONS] --url URL [--header KEY=VALUE]…\n       \
+                            toolpact gate --baseline FILE-or-REF [OPTIONS] --file FILE")]
+pub(super) struct Args {
+    /// What callers rely on: a file, an environment, `catalog@VERSION`, `server@latest` or `server@sha256:…`.
+    #[arg(long, value_name = "FILE-or-REF")]
+    baseline: String,
+    /// Which of the baseline's servers the candidate is; needed where the baseline holds several.
+    #[arg(long, value_name = "NAME")]
+    server: Option<ServerName>,
+    /// What callers are taken to send. Default: what the baseline's catalog says, otherwise `declared`.
+    #[arg(long, value_enum)]
+    assume: Option<Assume>,
+    /// The levels that block, comma-separated. Default: what the baseline's catalog says, otherwise
+    /// `breaking,undecided`. Absolute findings block whatever stands here.
+    #[arg(long, value_enum, value_name = "LEVELS", value_delimiter = ',')]
+    fail_on: Option<Vec<Blocking>>,
+    /// How the answer is written.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    source: source::Args,
+}
+
+/// A level that may block. `compatible` is none: it would block every change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Blocking {
+    /// A call or a result that was fine is not fine now.
+    Breaking,
+    /// Not proved either way.
+    Undecided,
+    /// Breaks no schema, may change what happens.
+    Risky,
+    /// Nothing but absolute findings.
+    None,
+}
+
+impl Blocking {
+    fn level(self) -> Option<Level> {
+        match self {
+            Self::Breaking => Some(Level::Breaking),
+            Self::Undecided => Some(Level::Undecided),
+            Self::Risky => Some(Level::Risky),
+            Self::None => None,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    // The baseline first: a mistake in it should not cost the start of a server.
+    let (baseline, mut policy) = baseline(args, context)?;
+    let baseline = check::of_server(baseline, args.server.as_ref())?;
+    if let Some(assume) = args.assume {
+        policy.assume = assume.into();
+    }
+    if let Some(levels) = &args.fail_on {
+        policy.fail_on = levels.iter().filter_map(|l| l.level()).collect();
+    }
+    let mut candidate = candidate(args)?;
+    if let (Some(server), [(name @ None, _)]) = (&args.server, candidate.servers.as_mut_slice()) {
+        *name = Some(server.clone());
+    }
+    let gate = check::gate(&baseline, &candidate, &policy);
+    let text = match args.format {
+        Format::Text => text::gate(&gate, &policy, text::Style::of_stdout()),
+        Format::Json => json::gate(&gate, &policy)?,
+    };
+    Ok(Answer { text, exit: if gate.blocked.is_some() { exit::BLOCKED } else { exit::PASSED } })
+}
+
+fn baseline(args: &Args, context: &Context) -> Result<(Side, Policy), AppError> {
+    let baseline = side::read(&args.baseline, context)?;
+    let policy = match side::named(&args.baseline) {
+        Named::File(_) => Policy::default(),
+        Named::Reference(reference) => {
+            context.with_app(Access::Read, async |app| app.policy_of(reference).await)?
+        }
+    };
+    Ok((baseline, policy))
+}
+
+fn candidate(args: &Args) -> Result<Side, AppError> {
+    match args.source.chosen() {
+        Chosen::File(path) => side::file(&path),
+        Chosen::Live(source) => {
+            let label = args.server.as_ref().map_or_else(|| source::label(&source), ToString::to_string);
+            block_on(check::list_side(&label, &source))
+        }
+    }
+}

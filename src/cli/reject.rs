@@ -1,0 +1,29 @@
+//! `reject`: refuses a draft, for good.
+
+use super::{
+    Answer,
+    context::{Access, Context},
+    draft,
+};
+use crate::{app::AppError, name::CatalogName};
+
+/// Refuse a draft, for good.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The catalog.
+    catalog: CatalogName,
+    /// The draft, for example d-31.
+    #[arg(value_parser = draft::number)]
+    draft: i64,
+    /// Why; stands in the draft.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let actor = context.actor()?;
+    let draft = context.with_app(Access::Read, async |app| {
+        app.reject(&args.catalog, args.draft, &args.reason, &actor).await
+    })?;
+    Ok(Answer::from(format!("d-{} of {} is {}\n", draft.id, draft.catalog, draft.status.as_str())))
+}

@@ -1,0 +1,195 @@
+//! `serve`: the HTTP API and the pages, on loopback unless told otherwise.
+//!
+//! It opens the database, binds, says where, and stops in good order on SIGINT and SIGTERM. The faces themselves come
+//! from `main`: this module does not know them.
+
+use std::{
+    env, fs, io,
+    net::{SocketAddr, ToSocketAddrs},
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::net::TcpListener;
+
+use super::{
+    Answer,
+    context::{self, Context},
+};
+use crate::app::{App, AppError, Kind, SystemClock, demo};
+
+/// Serves the faces on a listener until [`Stop`] ends.
+pub type Serve = fn(TcpListener, App, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+/// Ends when the service is to stop.
+pub type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// How long requests in flight may take after a signal; a client that never hangs up must not keep the process.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Serve the HTTP API and the pages.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Address and port; port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS:PORT")]
+    listen: String,
+    /// Listen on an address that other machines reach. There is no login yet: whoever reaches it may decide.
+    #[arg(long)]
+    allow_remote: bool,
+    /// Start with a story worth looking at, in a database of its own that is gone at the end.
+    #[arg(long)]
+    demo: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer, AppError> {
+    let address = address(args)?;
+    let demo = if args.demo { Some(DemoFolder::new()?) } else { None };
+    let database = match &demo {
+        Some(folder) => folder.0.join("toolpact.db"),
+        None => {
+            let database = context.database()?;
+            context::make_folder(&database)?;
+            database
+        }
+    };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(context::no_runtime)?;
+    runtime.block_on(async {
+        let stop = signals()?;
+        // Bound before anything is written: a port that is taken should cost nothing.
+        let listener = bind(address).await?;
+        let app = App::open(&database, Arc::new(SystemClock)).await?;
+        let bound = listener.local_addr().map_err(|e| unavailable(address, &e))?;
+        let path = if args.demo { seed(&app).await? } else { String::new() };
+        say(bound, &path, &database, args.demo);
+        run_until(stop, |stop| serve(listener, app, stop)).await.map_err(|e| unavailable(bound, &e))
+    })?;
+    Ok(String::new().into())
+}
+
+/// Fills the demo and says which page is worth looking at first.
+async fn seed(app: &App) -> Result<String, AppError> {
+    let program = env::current_exe().map_err(|e| {
+        AppError::new(Kind::Unavailable, "demo-unavailable", format!("the demo server cannot be found: {e}"))
+    })?;
+    let state = demo::seed(app, &program).await?;
+    Ok(format!("catalogs/{}/drafts/{}", state.catalog, state.draft))
+}
+
+fn say(bound: SocketAddr, path: &str, database: &Path, demo: bool) {
+    let url = format!("http://{bound}/{path}");
+    let what = if demo {
+        "a demo, gone when it stops".to_owned()
+    } else {
+        format!("database `{}`", database.display())
+    };
+    // Whoever started it may read no longer; the service runs all the same.
+    _ = super::print(&format!("toolpact serves {url}\n({what}; stop with Ctrl-C)\n"));
+    if !bound.ip().is_loopback() {
+        tracing::warn!("no login yet: whoever reaches {bound} may approve, promote and roll back");
+    }
+}
+
+fn address(args: &Args) -> Result<SocketAddr, AppError> {
+    let invalid = |cause: &str| {
+        AppError::new(
+            Kind::Invalid,
+            "invalid-address",
+            format!("cannot listen on `{}`: {cause}", args.listen),
+        )
+    };
+    let all: Vec<SocketAddr> = args
+        .listen
+        .to_socket_addrs()
+        .map_err(|e| invalid(&e.to_string()).help("an address is written 127.0.0.1:7878"))?
+        .collect();
+    let first = *all.first().ok_or_else(|| invalid("the name has no address"))?;
+    if !args.allow_remote && !all.iter().all(|a| a.ip().is_loopback()) {
+        return Err(invalid("other machines reach it, and there is no login yet: whoever reaches it may decide")
+            .help("keep to 127.0.0.1 and reach it through a tunnel or an authenticating proxy, or pass `--allow-remote`"));
+    }
+    Ok(first)
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, AppError> {
+    TcpListener::bind(address).await.map_err(|e| {
+        unavailable(address, &e)
+            .help("another program may have the port; `--listen 127.0.0.1:0` takes a free one")
+    })
+}
+
+fn unavailable(address: SocketAddr, error: &io::Error) -> AppError {
+    AppError::new(Kind::Unavailable, "cannot-listen", format!("cannot serve on `{address}`: {error}"))
+}
+
+/// Ends on the first SIGINT or SIGTERM.
+fn signals() -> Result<Stop, AppError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let both =
+        (|| Ok::<_, io::Error>((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)))();
+    let (mut interrupt, mut terminate) = both.map_err(|e| {
+        AppError::new(Kind::Unavailable, "no-signals", format!("signals cannot be received: {e}"))
+    })?;
+    Ok(Box::pin(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }))
+}
+
+/// Serves until `stop`, and then no longer than [`GRACE`].
+async fn run_until(
+    stop: Stop,
+    serve: impl FnOnce(Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
+) -> io::Result<()> {
+    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    let serving = serve(Box::pin(async {
+        // An end of the sender is a stop as well.
+        _ = told.await;
+    }));
+    let overtime = async {
+        stop.await;
+        _ = tell.send(());
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        ended = serving => ended,
+        () = overtime => Ok(()),
+    }
+}
+
+/// The folder of a demo's database; removed when dropped.
+struct DemoFolder(PathBuf);
+
+impl DemoFolder {
+    fn new() -> Result<Self, AppError> {
+        let folder = env::temp_dir().join(format!("toolpact-demo-{}", std::process::id()));
+        let failed = |e: io::Error| {
+            AppError::new(
+                Kind::Unavailable,
+                "no-demo-folder",
+                format!("the folder `{}` for the demo cannot be made: {e}", folder.display()),
+            )
+            .help("set TMPDIR to a folder that can be written")
+        };
+        // Left by an earlier process of the same number, which was killed.
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(failed)?;
+        }
+        let mut builder = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder).map_err(failed)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for DemoFolder {
+    fn drop(&mut self) {
+        if let Err(e) = fs::remove_dir_all(&self.0) {
+            tracing::warn!("the folder `{}` of the demo stays: {e}", self.0.display());
+        }
+    }
+}

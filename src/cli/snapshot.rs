@@ -1,0 +1,114 @@
+//! `snapshot`: asks a server what it offers and keeps every byte of the answer.
+
+use std::fmt::Write;
+
+use super::{
+    Answer,
+    context::{Access, Context},
+    exit,
+    render::{Format, json, safe, text},
+    side,
+    source::{self, Chosen},
+};
+use crate::{
+    app::{AppError, Kind, check, view},
+    name::ServerName,
+    snapshot::{Evidence, Listing, Outcome, Provenance, read_saved},
+};
+
+/// Record a server's `tools/list`, verbatim: from a command, a URL or a saved answer.
+#[derive(clap::Args)]
+#[command(override_usage = "toolpact snapshot NAME -- COMMAND [ARGS]…\n       \
+                            toolpact snapshot NAME --url URL [--header KEY=VALUE]…\n       \
+                            toolpact snapshot NAME --file FILE")]
+pub(super) struct Args {
+    /// What the server is called here.
+    name: ServerName,
+    /// How the answer is written.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    source: source::Args,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let actor = context.actor()?;
+    let recorded = match args.source.chosen() {
+        Chosen::Live(source) => {
+            context.with_app(Access::Write, async |app| app.snapshot(&args.name, &source, &actor).await)?
+        }
+        Chosen::File(path) => {
+            let listing = saved(&path)?;
+            context
+                .with_app(Access::Write, async |app| app.record(&args.name, listing.clone(), &actor).await)?
+        }
+    };
+    let ok = recorded.listing.outcome == Outcome::Ok;
+    Ok(match args.format {
+        Format::Json => Answer {
+            text: json::document(&recorded)?,
+            exit: if ok { exit::PASSED } else { exit::COULD_NOT_RUN },
+        },
+        Format::Text if ok => written(&recorded).into(),
+        Format::Text => return Err(failed(recorded.listing)),
+    })
+}
+
+fn failed(row: view::ListingRow) -> AppError {
+    let mut error = check::failed_listing(row.server.as_str(), row.outcome, row.evidence);
+    let stands = "the failure is recorded; the last good snapshot stands";
+    error.help = if error.help.is_empty() { stands.to_owned() } else { format!("{}; {stands}", error.help) };
+    error
+}
+
+fn saved(path: &str) -> Result<Listing, AppError> {
+    let text = side::text(path)?;
+    let list = read_saved(&text)
+        .map_err(|e| AppError::new(Kind::Invalid, "not-a-tools-list", format!("`{path}` {e}")))?;
+    let mut provenance = Provenance::file(path);
+    provenance.server_info = list.server_info;
+    provenance.protocol_version = list.protocol_version;
+    Ok(Listing {
+        outcome: Outcome::Ok,
+        evidence: Evidence { pages: 1, bytes: text.len(), ..Evidence::default() },
+        provenance,
+        tools: list.tools,
+    })
+}
+
+fn written(recorded: &view::Recorded) -> String {
+    let row = &recorded.listing;
+    let mut out = String::new();
+    let digest = row.digest.as_ref().map_or("", |d| d.short());
+    _ = write!(out, "{}@{digest}: {} tools", row.server, row.tools.unwrap_or_default());
+    if let Some(version) = row.provenance.server_version() {
+        _ = write!(out, ", server version {}", safe::word(version));
+    }
+    if let Some(revision) = &row.provenance.protocol_version {
+        _ = write!(out, ", protocol {}", safe::word(revision));
+    }
+    out.push('\n');
+    text::deviations(&mut out, &row.evidence);
+    match &recorded.drift {
+        view::Drift::First => out.push_str("first snapshot of this server\n"),
+        view::Drift::Identical => out.push_str("identical to the snapshot before\n"),
+        view::Drift::Drift(before) => {
+            _ = writeln!(
+                out,
+                "drift: differs from the snapshot before; `toolpact diff {0}@{1} {0}@latest`",
+                row.server,
+                before.short()
+            );
+        }
+        // Only of a listing that failed, which is an error and not written here.
+        view::Drift::Unknown => {}
+    }
+    for draft in &recorded.drafts {
+        _ = writeln!(
+            out,
+            "draft d-{0} of catalog {1}: {2}; `toolpact show {1} d-{0}`",
+            draft.id, draft.catalog, draft.report.verdict
+        );
+    }
+    out
+}

@@ -1,0 +1,108 @@
+//! Where a list of tools comes from: a command, a URL or a saved answer. Exactly one.
+
+use std::path::{Path, PathBuf};
+
+use crate::mcp::Source;
+
+/// The ways to say it. A command has no flag: it is what stands after `--`.
+#[derive(clap::Args)]
+#[group(id = "source", required = true, multiple = true)]
+pub(super) struct Args {
+    /// The Streamable HTTP endpoint of the server.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["file", "command"])]
+    url: Option<String>,
+    /// A header sent with every request; repeat for more. Values are never stored or printed.
+    #[arg(long = "header", value_name = "KEY=VALUE", requires = "url", conflicts_with_all = ["file", "command"], value_parser = header)]
+    headers: Vec<(String, String)>,
+    /// A saved `tools/list` answer: `{"tools":[…]}`, a JSON-RPC response, or a bare array; `-` for stdin.
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    file: Option<PathBuf>,
+    /// The command that starts the server, and its arguments; no shell sees them.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// What was said.
+pub(super) enum Chosen {
+    /// A server to ask.
+    Live(Source),
+    /// A saved answer.
+    File(String),
+}
+
+impl Args {
+    pub(super) fn chosen(&self) -> Chosen {
+        if let Some(url) = &self.url {
+            return Chosen::Live(Source::Http { url: url.clone(), headers: self.headers.clone() });
+        }
+        match (self.command.split_first(), &self.file) {
+            (Some((program, args)), _) => {
+                Chosen::Live(Source::Stdio { program: program.clone(), args: args.to_vec() })
+            }
+            // The group sees to it that one of the three is there.
+            (None, file) => {
+                Chosen::File(file.as_deref().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// A source as a reader knows it: the command line without the program's folder, or the URL without what may be secret
+/// in it.
+pub(super) fn label(source: &Source) -> String {
+    match source {
+        Source::Stdio { program, args } => {
+            let name = Path::new(program).file_name().map_or(program.into(), |n| n.to_string_lossy());
+            std::iter::once(&*name).chain(args.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+        }
+        Source::Http { url, .. } => {
+            let bare = url.split(['?', '#']).next().unwrap_or_default();
+            match bare.split_once("://") {
+                Some((scheme, rest)) => {
+                    let (host, path) = rest.split_once('/').map_or((rest, ""), |(h, p)| (h, p));
+                    let host = host.rsplit('@').next().unwrap_or_default();
+                    format!("{scheme}://{host}/{path}")
+                }
+                None => bare.to_owned(),
+            }
+        }
+    }
+}
+
+/// `Authorization=Bearer x`, or with a colon, as it stands on the wire.
+fn header(text: &str) -> Result<(String, String), String> {
+    let at = text.find(['=', ':']).ok_or("expected KEY=VALUE, for example Authorization=Bearer\\ TOKEN")?;
+    let (key, value) = (text[..at].trim(), text[at + 1..].trim());
+    if key.is_empty() {
+        return Err("the header has no name; expected KEY=VALUE".to_owned());
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_keeps_no_secret_of_a_url() {
+        let of = |url: &str| {
+            label(&Source::Http { url: url.to_owned(), headers: vec![("a".into(), "secret".into())] })
+        };
+        for (url, expected) in [
+            ("https://user:secret@example.com/mcp?token=secret#secret", "https://example.com/mcp"),
+            ("http://127.0.0.1:3001/mcp", "http://127.0.0.1:3001/mcp"),
+            ("https://example.com?key=secret", "https://example.com/"),
+            ("https://a:b@secret@example.com/x@y", "https://example.com/x@y"),
+        ] {
+            assert_eq!(of(url), expected);
+        }
+    }
+
+    #[test]
+    fn a_header_is_read_with_either_sign() {
+        assert_eq!(header("Authorization=Bearer a=b"), Ok(("Authorization".into(), "Bearer a=b".into())));
+        assert_eq!(header("X-Key: v=w"), Ok(("X-Key".into(), "v=w".into())));
+        assert!(header("nothing").is_err());
+        assert!(header("=x").is_err());
+    }
+}

@@ -1,0 +1,100 @@
+//! `status`: what is live, what waits, and how the servers are.
+
+use std::fmt::Write;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::{
+    Answer,
+    context::{Access, Context},
+    render::{Format, json, safe},
+};
+use crate::app::{AppError, view};
+
+/// Show what is live, which drafts wait, and how the last listing of every server ended.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// How the answer is written.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct Status {
+    environments: Vec<view::EnvironmentPage>,
+    catalogs: Vec<view::CatalogSummary>,
+    servers: Vec<view::ServerSummary>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let status = context.with_app(Access::Read, async |app| {
+        Ok(Status {
+            environments: app.environments().await?,
+            catalogs: app.catalogs().await?,
+            servers: app.servers().await?,
+        })
+    })?;
+    Ok(Answer::from(match args.format {
+        Format::Json => json::document(&status)?,
+        Format::Text => written(&status),
+    }))
+}
+
+fn written(status: &Status) -> String {
+    let mut out = String::new();
+    out.push_str("environments\n");
+    for page in &status.environments {
+        let p = &page.pointer;
+        let hold = p.hold.map(|v| format!(", {v} held")).unwrap_or_default();
+        _ = writeln!(
+            out,
+            "  {:<14} {:<20} {:<14} generation {}, by {} at {}{hold}",
+            p.environment.as_str(),
+            p.catalog.as_str(),
+            p.version.to_string(),
+            p.generation,
+            safe::word(&p.moved_by),
+            time(p.moved_at),
+        );
+    }
+    none_where(status.environments.is_empty(), &mut out);
+
+    out.push_str("drafts waiting\n");
+    let waiting: Vec<_> =
+        status.catalogs.iter().flat_map(|c| c.pending.iter().map(move |d| (&c.catalog.name, d))).collect();
+    for (catalog, (id, verdict)) in &waiting {
+        let number = format!("d-{id}");
+        _ = writeln!(
+            out,
+            "  {number:<14} {:<20} {:<14} `toolpact show {catalog} {number}`",
+            catalog.as_str(),
+            verdict.as_str()
+        );
+    }
+    none_where(waiting.is_empty(), &mut out);
+
+    out.push_str("servers\n");
+    for server in &status.servers {
+        let last = &server.last;
+        let good = match (&last.digest, &server.last_ok) {
+            (Some(digest), _) => format!("{} tools, {}", last.tools.unwrap_or_default(), digest.short()),
+            (None, Some(ok)) => format!("last good listing at {}", time(ok.at)),
+            (None, None) => "never listed".to_owned(),
+        };
+        let (name, outcome) = (server.name.as_str(), last.outcome.as_str());
+        _ = writeln!(out, "  {name:<14} {outcome:<20} {good}, at {}", time(last.at));
+    }
+    none_where(status.servers.is_empty(), &mut out);
+    out
+}
+
+fn none_where(empty: bool, out: &mut String) {
+    if empty {
+        out.push_str("  none\n");
+    }
+}
+
+fn time(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

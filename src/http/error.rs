@@ -1,0 +1,191 @@
+//! Every way in which the API says no, as problem documents (RFC 9457). A closed list: each variant has its status and
+//! a stable code; the title is the code in words.
+//!
+//! Our own faults are logged here, once, and their particulars stay in the log.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Method, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use crate::app::{AppError, Kind};
+
+/// Why a request was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The use case could not be done.
+    #[error(transparent)]
+    App(#[from] AppError),
+    /// Nothing lives at this path.
+    #[error("`{0}` is no route of this API")]
+    UnknownRoute(String),
+    /// Something lives there, but not for this method.
+    #[error("`{path}` does not answer {method}")]
+    WrongMethod {
+        /// The method.
+        method: Method,
+        /// The path.
+        path: String,
+    },
+    /// A part of the path cannot be what it should name.
+    #[error("{0}")]
+    InvalidPath(String),
+    /// The query string cannot be read.
+    #[error("the query {0}")]
+    InvalidQuery(String),
+    /// The body cannot be read.
+    #[error("the body {0}")]
+    InvalidBody(String),
+    /// The body is not said to be JSON.
+    #[error("the body has the content type `{0}`; this route reads application/json")]
+    WrongContentType(String),
+    /// The body is over the route's limit.
+    #[error("the body is larger than this route reads")]
+    BodyTooLarge,
+    /// A pointer move without the generation that the caller saw.
+    #[error(
+        "the header `If-Match` is missing; a pointer is moved only from the generation that the caller saw"
+    )]
+    MissingIfMatch,
+    /// A generation that is none.
+    #[error("the header `If-Match` is `{0}`, which names no generation")]
+    InvalidIfMatch(String),
+    /// A header of more or other characters than are kept.
+    #[error("the header `Idempotency-Key` is no printable ASCII of 1 to 128 characters")]
+    InvalidIdempotencyKey,
+    /// A browser sent this from another site.
+    #[error("the request comes from another site than this one")]
+    CrossOrigin,
+    /// A loopback service was asked under a foreign name: DNS rebinding.
+    #[error("`{0}` is no name of this machine, and this service listens on loopback only")]
+    ForeignHost(String),
+    /// A handler panicked.
+    #[error("a handler panicked: {0}")]
+    Panicked(String),
+}
+
+impl Error {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::App(e) => match e.kind {
+                Kind::Invalid => StatusCode::BAD_REQUEST,
+                Kind::NotFound => StatusCode::NOT_FOUND,
+                Kind::Conflict => StatusCode::CONFLICT,
+                Kind::Stale => StatusCode::PRECONDITION_FAILED,
+                Kind::Blocked => StatusCode::UNPROCESSABLE_ENTITY,
+                Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+                Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            },
+            Self::UnknownRoute(_) => StatusCode::NOT_FOUND,
+            Self::WrongMethod { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::InvalidPath(_)
+            | Self::InvalidQuery(_)
+            | Self::InvalidBody(_)
+            | Self::InvalidIfMatch(_)
+            | Self::InvalidIdempotencyKey => StatusCode::BAD_REQUEST,
+            Self::WrongContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::MissingIfMatch => StatusCode::PRECONDITION_REQUIRED,
+            Self::CrossOrigin => StatusCode::FORBIDDEN,
+            Self::ForeignHost(_) => StatusCode::MISDIRECTED_REQUEST,
+            Self::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::App(e) if e.kind == Kind::Internal => "internal",
+            Self::App(e) => e.code,
+            Self::UnknownRoute(_) => "unknown-route",
+            Self::WrongMethod { .. } => "wrong-method",
+            Self::InvalidPath(_) => "invalid-path",
+            Self::InvalidQuery(_) => "invalid-query",
+            Self::InvalidBody(_) => "invalid-body",
+            Self::WrongContentType(_) => "wrong-content-type",
+            Self::BodyTooLarge => "body-too-large",
+            Self::MissingIfMatch => "missing-if-match",
+            Self::InvalidIfMatch(_) => "invalid-if-match",
+            Self::InvalidIdempotencyKey => "invalid-idempotency-key",
+            Self::CrossOrigin => "cross-origin",
+            Self::ForeignHost(_) => "foreign-host",
+            Self::Panicked(_) => "internal",
+        }
+    }
+
+    fn help(&self) -> String {
+        match self {
+            Self::App(e) => e.help.clone(),
+            Self::MissingIfMatch | Self::InvalidIfMatch(_) => {
+                "GET the environment, read its `generation` (also its ETag) and send it as `If-Match: \"3\"`; \
+                 where nothing was ever live, that is `\"0\"`"
+                    .to_owned()
+            }
+            Self::WrongContentType(_) => "send `Content-Type: application/json`".to_owned(),
+            Self::CrossOrigin => "send it from this service's own pages, or without a browser".to_owned(),
+            Self::ForeignHost(_) => "ask for it as localhost, 127.0.0.1 or [::1]".to_owned(),
+            Self::UnknownRoute(_)
+            | Self::WrongMethod { .. }
+            | Self::InvalidPath(_)
+            | Self::InvalidQuery(_)
+            | Self::InvalidBody(_)
+            | Self::BodyTooLarge
+            | Self::InvalidIdempotencyKey
+            | Self::Panicked(_) => String::new(),
+        }
+    }
+
+    /// What callers are told: everything, unless it is our own fault.
+    fn detail(&self) -> String {
+        if self.status() != StatusCode::INTERNAL_SERVER_ERROR {
+            return self.to_string();
+        }
+        let source = match self {
+            Self::App(AppError { source: Some(source), .. }) => source.to_string(),
+            _ => String::new(),
+        };
+        tracing::error!(error = %self, source, "a request could not be answered");
+        "this is a fault of the service; its log has the particulars".to_owned()
+    }
+}
+
+/// The document.
+#[derive(Serialize)]
+struct Problem {
+    r#type: String,
+    title: String,
+    status: u16,
+    detail: String,
+    code: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    help: String,
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let (status, code) = (self.status(), self.code());
+        let problem = Problem {
+            r#type: format!("/errors/{code}"),
+            title: code.replace('-', " "),
+            status: status.as_u16(),
+            detail: self.detail(),
+            code,
+            help: self.help(),
+        };
+        // A struct of texts and a number always serialises; an empty body would still carry the status.
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        let json = HeaderValue::from_static("application/problem+json");
+        (status, [(header::CONTENT_TYPE, json)], Body::from(body)).into_response()
+    }
+}
+
+/// Answers what no route under `/api` matches.
+pub(super) async fn unknown_route(uri: Uri) -> Error {
+    Error::UnknownRoute(uri.path().to_owned())
+}
+
+/// Answers a method that a route does not have; the router adds `Allow`.
+pub(super) async fn wrong_method(method: Method, uri: Uri) -> Error {
+    Error::WrongMethod { method, path: uri.path().to_owned() }
+}

@@ -1,0 +1,68 @@
+//! What surrounds the API and the pages alike: a span per request, a problem for a panic, a limit for bodies, and the
+//! two guards that a service on loopback needs against web pages open in the same browser.
+
+use std::{any::Any, net::SocketAddr};
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request},
+    http::{HeaderMap, Uri, header},
+    middleware::{Next, from_fn},
+    response::{IntoResponse, Response},
+};
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    csrf::{CsrfLayer, ProtectionError},
+    trace::TraceLayer,
+};
+
+use super::Error;
+
+/// No body of a form or of a decision comes near this.
+const BODY_BYTES: usize = 64 << 10;
+
+/// Wraps the API, the pages, or both. `bound` is the address the service listens on: on loopback, only names of this
+/// machine are answered, because a page of another site can point its own name at 127.0.0.1 and would then count as
+/// this site (DNS rebinding). On other addresses the names are the operator's business.
+pub fn layers(router: Router, bound: SocketAddr) -> Router {
+    let router = router.layer(DefaultBodyLimit::max(BODY_BYTES)).layer(
+        CsrfLayer::new().with_rejection_response(|_: ProtectionError| Error::CrossOrigin.into_response()),
+    );
+    let router = if bound.ip().is_loopback() { router.layer(from_fn(refuse_foreign_hosts)) } else { router };
+    router
+        .layer(CatchPanicLayer::custom(panicked))
+        // A failed request is logged where the cause is known, not a second time here.
+        .layer(TraceLayer::new_for_http().on_failure(()))
+}
+
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without words");
+    Error::Panicked(text.to_owned()).into_response()
+}
+
+async fn refuse_foreign_hosts(request: Request, next: Next) -> Response {
+    let host = host(request.uri(), request.headers());
+    if is_this_machine(&host) { next.run(request).await } else { Error::ForeignHost(host).into_response() }
+}
+
+fn host(uri: &Uri, headers: &HeaderMap) -> String {
+    let header = || headers.get(header::HOST).and_then(|v| v.to_str().ok());
+    uri.authority().map(|a| a.as_str()).or_else(header).unwrap_or_default().to_owned()
+}
+
+fn is_this_machine(host: &str) -> bool {
+    // The port does not matter: a rebound name fails by its name.
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    let ip = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(&name);
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || ip.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

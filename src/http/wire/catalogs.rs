@@ -1,0 +1,237 @@
+//! Catalogs, versions and drafts.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::Pointer;
+use crate::{
+    app::view,
+    catalog::{
+        self, CatalogVersion, Compatibility, ContractVersion, DraftStatus, Policy, ReleaseStatus, ServerPin,
+    },
+    contract::Digests,
+    diff::{Report, Verdict},
+    json::Digest,
+    name::{CatalogName, ServerName},
+};
+
+/// A catalog at a glance.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogSummary {
+    name: CatalogName,
+    servers: Vec<ServerName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest: Option<CatalogVersion>,
+    pending: Vec<PendingDraft>,
+}
+
+/// A draft that waits.
+#[derive(Serialize)]
+pub struct PendingDraft {
+    id: i64,
+    verdict: Verdict,
+}
+
+impl From<view::CatalogSummary> for CatalogSummary {
+    fn from(c: view::CatalogSummary) -> Self {
+        Self {
+            name: c.catalog.name,
+            servers: c.catalog.servers.into_iter().map(|(name, _)| name).collect(),
+            latest: c.latest,
+            pending: c.pending.into_iter().map(|(id, verdict)| PendingDraft { id, verdict }).collect(),
+        }
+    }
+}
+
+/// A catalog with everything that leads further.
+#[derive(Serialize)]
+pub struct Catalog {
+    name: CatalogName,
+    policy: Policy,
+    servers: Vec<ServerName>,
+    versions: Vec<VersionSummary>,
+    drafts: Vec<DraftSummary>,
+    live: Vec<Pointer>,
+}
+
+impl From<view::CatalogPage> for Catalog {
+    fn from(c: view::CatalogPage) -> Self {
+        Self {
+            name: c.catalog.name,
+            policy: c.catalog.policy,
+            servers: c.catalog.servers.into_iter().map(|(name, _)| name).collect(),
+            versions: c.versions.into_iter().map(VersionSummary::from).collect(),
+            drafts: c.drafts.into_iter().map(DraftSummary::from).collect(),
+            live: c.pointers.into_iter().map(Pointer::from).collect(),
+        }
+    }
+}
+
+/// A version without its members.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionSummary {
+    version: CatalogVersion,
+    digest: Digest,
+    tools: usize,
+    approved_by: String,
+    approved_at: DateTime<Utc>,
+    reason: String,
+}
+
+impl From<catalog::Version> for VersionSummary {
+    fn from(v: catalog::Version) -> Self {
+        Self {
+            version: v.version,
+            digest: v.digest,
+            tools: v.content.members.len(),
+            approved_by: v.approved_by,
+            approved_at: v.approved_at,
+            reason: v.reason,
+        }
+    }
+}
+
+/// A draft without its content.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DraftSummary {
+    id: i64,
+    status: DraftStatus,
+    verdict: Verdict,
+    digest: Digest,
+    created_by: String,
+    created_at: DateTime<Utc>,
+}
+
+impl From<catalog::Draft> for DraftSummary {
+    fn from(d: catalog::Draft) -> Self {
+        Self {
+            id: d.id,
+            status: d.status,
+            verdict: d.report.verdict,
+            digest: d.digest,
+            created_by: d.created_by,
+            created_at: d.created_at,
+        }
+    }
+}
+
+/// One tool of a version or draft.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<ServerName>,
+    tool: String,
+    contract_version: ContractVersion,
+    compatibility: Compatibility,
+    status: ReleaseStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digests: Option<Digests>,
+    /// The raw digest in the spelling of SEP-3140 (draft).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_hash: Option<String>,
+}
+
+impl From<catalog::Member> for Member {
+    fn from(m: catalog::Member) -> Self {
+        Self {
+            server: m.server,
+            tool: m.tool,
+            contract_version: m.contract_version,
+            compatibility: m.compatibility,
+            status: m.status,
+            content_hash: m.digests.as_ref().map(|d| d.raw.content_hash()),
+            digests: m.digests,
+        }
+    }
+}
+
+/// An approved version.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Version {
+    catalog: CatalogName,
+    version: CatalogVersion,
+    digest: Digest,
+    /// The canonicalisation policy under which the members' digests were made.
+    digest_policy: String,
+    members: Vec<Member>,
+    servers: Vec<ServerPin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft: Option<i64>,
+    approved_by: String,
+    approved_at: DateTime<Utc>,
+    reason: String,
+}
+
+impl From<catalog::Version> for Version {
+    fn from(v: catalog::Version) -> Self {
+        Self {
+            catalog: v.catalog,
+            version: v.version,
+            digest: v.digest,
+            digest_policy: v.content.digest_policy,
+            members: v.content.members.into_iter().map(Member::from).collect(),
+            servers: v.content.servers,
+            draft: v.draft,
+            approved_by: v.approved_by,
+            approved_at: v.approved_at,
+            reason: v.reason,
+        }
+    }
+}
+
+/// A draft with its report.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Draft {
+    id: i64,
+    catalog: CatalogName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base: Option<CatalogVersion>,
+    status: DraftStatus,
+    digest: Digest,
+    /// The canonicalisation policy under which the members' digests were made.
+    digest_policy: String,
+    members: Vec<Member>,
+    servers: Vec<ServerPin>,
+    report: Report,
+    created_by: String,
+    created_at: DateTime<Utc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<Decision>,
+}
+
+/// How a draft ended.
+#[derive(Serialize)]
+pub struct Decision {
+    by: String,
+    at: DateTime<Utc>,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<CatalogVersion>,
+}
+
+impl From<catalog::Draft> for Draft {
+    fn from(d: catalog::Draft) -> Self {
+        let (reason, version) = (d.reason, d.version);
+        let decided = d.decided_by.zip(d.decided_at);
+        Self {
+            id: d.id,
+            catalog: d.catalog,
+            base: d.base,
+            status: d.status,
+            digest: d.digest,
+            digest_policy: d.content.digest_policy,
+            members: d.content.members.into_iter().map(Member::from).collect(),
+            servers: d.content.servers,
+            report: d.report,
+            created_by: d.created_by,
+            created_at: d.created_at,
+            decision: decided.map(|(by, at)| Decision { by, at, reason, version }),
+        }
+    }
+}

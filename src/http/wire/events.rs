@@ -1,0 +1,35 @@
+//! The audit log.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{catalog, json::Digest};
+
+/// One row of the audit log.
+#[derive(Serialize)]
+pub struct Event {
+    seq: i64,
+    at: DateTime<Utc>,
+    actor: String,
+    kind: String,
+    subject: String,
+    data: Value,
+    previous: Digest,
+    digest: Digest,
+}
+
+impl From<catalog::Event> for Event {
+    fn from(e: catalog::Event) -> Self {
+        Self {
+            seq: e.seq,
+            at: e.at,
+            actor: e.actor,
+            kind: e.kind,
+            subject: e.subject,
+            data: e.data,
+            previous: e.previous,
+            digest: e.digest,
+        }
+    }
+}

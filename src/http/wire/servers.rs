@@ -1,0 +1,91 @@
+//! Servers, their listings and tools.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    app::view,
+    contract::Digests,
+    json::Digest,
+    name::ServerName,
+    snapshot::{Evidence, Outcome, Provenance},
+};
+
+/// A server at a glance.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerSummary {
+    name: ServerName,
+    last: Listing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_ok: Option<Listing>,
+}
+
+impl From<view::ServerSummary> for ServerSummary {
+    fn from(s: view::ServerSummary) -> Self {
+        Self { name: s.name, last: s.last.into(), last_ok: s.last_ok.map(Listing::from) }
+    }
+}
+
+/// A server with its listings and the tools of the newest good one.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Server {
+    name: ServerName,
+    listings: Vec<Listing>,
+    tools: Vec<Tool>,
+}
+
+impl From<view::ServerPage> for Server {
+    fn from(s: view::ServerPage) -> Self {
+        Self {
+            name: s.name,
+            listings: s.listings.into_iter().map(Listing::from).collect(),
+            tools: s.tools.into_iter().map(Tool::from).collect(),
+        }
+    }
+}
+
+/// One listing and how it ended.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listing {
+    id: i64,
+    at: DateTime<Utc>,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<usize>,
+    provenance: Provenance,
+    evidence: Evidence,
+}
+
+impl From<view::ListingRow> for Listing {
+    fn from(l: view::ListingRow) -> Self {
+        Self {
+            id: l.id,
+            at: l.at,
+            outcome: l.outcome,
+            digest: l.digest,
+            tools: l.tools,
+            provenance: l.provenance,
+            evidence: l.evidence,
+        }
+    }
+}
+
+/// A tool as received, with its digests.
+#[derive(Serialize)]
+pub struct Tool {
+    name: String,
+    digests: Digests,
+    tool: Value,
+}
+
+impl From<view::ToolRow> for Tool {
+    fn from(t: view::ToolRow) -> Self {
+        Self { name: t.name, digests: t.digests, tool: t.tool }
+    }
+}

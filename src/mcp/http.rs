@@ -1,0 +1,380 @@
+//! The Streamable HTTP transport: each message a POST, each answer JSON or an event stream.
+//!
+//! Bodies are capped while they arrive. Redirects are followed within the origin only, because the caller's headers are
+//! secrets. Neither those nor the session's id are ever kept or printed.
+
+mod endpoint;
+mod handshake;
+mod refusal;
+
+use reqwest::{
+    Client, Method, Response,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::time::{Duration, Instant, timeout_at};
+
+use crate::snapshot::Outcome;
+
+use super::{
+    Limits,
+    era::{self, Dialect},
+    message::{self, Id, Message, Reply},
+    pages::{self, Peer},
+    record::{Failure, Record, Try, printable},
+    sse,
+};
+
+pub(super) use endpoint::{Endpoint, without_secrets};
+
+use endpoint::client;
+use refusal::{redirect, refusal};
+
+/// Redirects followed for one message; one is usual (`/mcp` to `/mcp/`).
+const MAX_REDIRECTS: usize = 3;
+/// How long goodbyes and answers to the server's own requests may take; nothing depends on them.
+const COURTESY: Duration = Duration::from_secs(1);
+
+/// Times one answer's stream may be resumed.
+const MAX_RESUMES: usize = 5;
+/// The longest pause before that, whatever the server asks for.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+
+/// Lists the server's tools.
+pub(super) async fn list(
+    url: &str,
+    headers: &[(String, String)],
+    limits: &Limits,
+    record: &mut Record,
+) -> Try<()> {
+    let endpoint = Endpoint::parse(url, headers).map_err(|error| {
+        Failure::new(Outcome::Unavailable, error.to_string()).help("correct the server's source")
+    })?;
+    let client = client(&endpoint.url).map_err(|error| {
+        Failure::new(Outcome::Unavailable, format!("{} cannot be called: {}", record.name(), cause(&error)))
+            .help("https needs the system's root certificates (package ca-certificates, or SSL_CERT_FILE)")
+    })?;
+    let mut connection = Connection {
+        client,
+        endpoint,
+        dialect: Dialect::Modern(era::MODERN.to_owned()),
+        session: None,
+        last_id: 0,
+        deadline: Instant::now() + limits.total,
+        limits,
+        record,
+    };
+    let ended = match connection.begin().await {
+        Ok(()) => pages::read(&mut connection).await,
+        Err(failure) => Err(failure),
+    };
+    connection.end_session().await;
+    ended
+}
+
+struct Connection<'a> {
+    client: Client,
+    endpoint: Endpoint,
+    dialect: Dialect,
+    session: Option<HeaderValue>,
+    last_id: u64,
+    deadline: Instant,
+    limits: &'a Limits,
+    record: &'a mut Record,
+}
+
+impl Connection<'_> {
+    // -- what travels -----------------------------------------------------------------------------------------------
+
+    /// One request and its answer. A failure with an HTTP status is an answer that HTTP gave.
+    async fn request(&mut self, method: &str, params: &impl Serialize, until: Instant) -> Try<Reply> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let response = self.post(method, message::request(id, method, params), until).await?;
+        if method == "initialize" {
+            self.session = response.headers().get(SESSION).cloned().map(|mut id| {
+                id.set_sensitive(true);
+                id
+            });
+        }
+        match content_type(&response).as_str() {
+            "application/json" => self.read_json(id, method, response, until).await,
+            "text/event-stream" => self.read_stream(id, method, response, until).await,
+            other => {
+                let other = if other.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    format!("`{}`", printable(other, 60))
+                };
+                let status = response.status();
+                let message = format!(
+                    "{} answered `{method}` with status {} and {other} in place of JSON",
+                    self.record.name(),
+                    status.as_u16()
+                );
+                let mut failure = Failure::new(Outcome::Unavailable, message)
+                    .help("check that the URL is the server's MCP endpoint, and not its web page");
+                failure.http_status = Some(status.as_u16());
+                Err(failure)
+            }
+        }
+    }
+
+    /// Sends one message; gives the answer where its status says success.
+    async fn post(&mut self, method: &str, body: String, until: Instant) -> Try<Response> {
+        for _ in 0..=MAX_REDIRECTS {
+            let mut request = self
+                .client
+                .request(Method::POST, self.endpoint.url.clone())
+                .headers(self.endpoint.headers.clone())
+                .headers(self.version_header())
+                .header(CONTENT_TYPE, "application/json")
+                .header(ACCEPT, "application/json, text/event-stream");
+            if let Dialect::Modern(_) = self.dialect {
+                request = request.header(METHOD, method);
+            }
+            if let Some(session) = &self.session {
+                request = request.header(SESSION, session.clone());
+            }
+            let response = match timeout_at(until, request.body(body.clone()).send()).await {
+                Err(_) => return Err(self.timeout(method)),
+                Ok(Err(error)) => return Err(self.unreachable(&error)),
+                Ok(Ok(response)) => response,
+            };
+            let status = response.status();
+            if status.is_success() {
+                return Ok(response);
+            }
+            if !status.is_redirection() {
+                return Err(refusal(&self.record.name(), method, response, until).await);
+            }
+            self.endpoint.url = redirect(&self.record.name(), &self.endpoint.url, &response)?;
+        }
+        let message = format!("{} redirects more than {MAX_REDIRECTS} times", self.record.name());
+        Err(Failure::new(Outcome::Unavailable, message).help("give the URL at which the redirects end"))
+    }
+
+    fn version_header(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let version = match &self.dialect {
+            Dialect::Modern(version) => version,
+            Dialect::Legacy(version) if version.as_str() >= era::VERSION_HEADER_SINCE => version,
+            Dialect::Legacy(_) => return headers,
+        };
+        // A version that fits no header was the server's own choice; it is left out.
+        if let Ok(version) = HeaderValue::from_str(version) {
+            headers.insert(VERSION, version);
+        }
+        headers
+    }
+
+    async fn read_json(&mut self, id: u64, method: &str, response: Response, until: Instant) -> Try<Reply> {
+        let body = self.body(method, response, until).await?;
+        let Some(read) = message::read(&body) else {
+            self.record.stray(&body);
+            return Err(self.no_answer(method, "with something that is no JSON-RPC"));
+        };
+        match self.take(id, read).await {
+            Some(reply) => Ok(reply),
+            None => {
+                self.record.stray(&body);
+                Err(self.no_answer(method, "with an answer to something else"))
+            }
+        }
+    }
+
+    async fn read_stream(
+        &mut self,
+        id: u64,
+        method: &str,
+        mut response: Response,
+        until: Instant,
+    ) -> Try<Reply> {
+        let mut reader = sse::Reader::new(self.limits.message_bytes);
+        let mut resumed = 0;
+        loop {
+            let chunk = match timeout_at(until, response.chunk()).await {
+                Err(_) => return Err(self.timeout(method)),
+                Ok(Err(error)) => return Err(self.unreachable(&error)),
+                Ok(Ok(None)) => {
+                    resumed += 1;
+                    let Some(next) = self.resume(&reader, resumed, until).await else {
+                        let name = self.record.name();
+                        let message = format!("{name} ended its event stream before it answered `{method}`");
+                        return Err(Failure::new(Outcome::Unavailable, message)
+                            .help("take the snapshot again; if it stays so, see the server's own log"));
+                    };
+                    response = next;
+                    reader = reader.resumed();
+                    continue;
+                }
+                Ok(Ok(Some(chunk))) => chunk,
+            };
+            let Ok(events) = reader.push(&chunk) else { return Err(self.too_large(method)) };
+            for event in events.into_iter().filter(|event| event.name == "message") {
+                let Some(read) = message::read(&event.data) else {
+                    // An empty event only primes the stream.
+                    if !event.data.is_empty() {
+                        self.record.stray(&event.data);
+                    }
+                    continue;
+                };
+                if let Some(reply) = self.take(id, read).await {
+                    return Ok(reply);
+                }
+            }
+            if Instant::now() >= until {
+                return Err(self.timeout(method));
+            }
+        }
+    }
+
+    /// The rest of a stream that a legacy server ended early; since 2025-11-25 it may, where events have ids.
+    async fn resume(&self, reader: &sse::Reader, nth: usize, until: Instant) -> Option<Response> {
+        if nth > MAX_RESUMES || matches!(self.dialect, Dialect::Modern(_)) {
+            return None;
+        }
+        let mut last_id = HeaderValue::from_bytes(reader.last_id()?).ok()?;
+        last_id.set_sensitive(true);
+        let pause = reader.retry().map_or(Duration::ZERO, Duration::from_millis);
+        tokio::time::sleep_until((Instant::now() + pause.min(MAX_PAUSE)).min(until)).await;
+        let mut request = self
+            .client
+            .get(self.endpoint.url.clone())
+            .headers(self.endpoint.headers.clone())
+            .headers(self.version_header())
+            .header(ACCEPT, "text/event-stream")
+            .header(LAST_EVENT_ID, last_id);
+        if let Some(session) = &self.session {
+            request = request.header(SESSION, session.clone());
+        }
+        let response = timeout_at(until, request.send()).await.ok()?.ok()?;
+        (response.status().is_success() && content_type(&response) == "text/event-stream").then_some(response)
+    }
+
+    /// Deals with messages; gives the answer to our request.
+    async fn take(&mut self, asked: u64, read: message::Read) -> Option<Reply> {
+        if read.unversioned {
+            self.record.warn("sends messages without `jsonrpc`");
+        }
+        let mut answer = None;
+        for message in read.messages {
+            match message {
+                Message::Reply { id: Id::Number(id), reply } if id == asked => answer = Some(reply),
+                Message::Reply { id: Id::None, reply: Err(error) } => {
+                    self.record.warn("sends errors without the id of the request");
+                    answer = Some(Err(error));
+                }
+                Message::Reply { .. } => {}
+                Message::Notification { method } => {
+                    self.record.changed |= method == "notifications/tools/list_changed";
+                }
+                Message::Request { id, method } => {
+                    let until = self.until(COURTESY);
+                    // Boxed: `post` is not recursive, but its size would double here.
+                    let _ = Box::pin(self.post("", message::answer(&id, &method), until)).await;
+                }
+            }
+        }
+        answer
+    }
+
+    async fn body(&self, method: &str, mut response: Response, until: Instant) -> Try<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            match timeout_at(until, response.chunk()).await {
+                Err(_) => return Err(self.timeout(method)),
+                Ok(Err(error)) => return Err(self.unreachable(&error)),
+                Ok(Ok(None)) => return Ok(body),
+                Ok(Ok(Some(chunk))) if body.len() + chunk.len() > self.limits.message_bytes => {
+                    return Err(self.too_large(method));
+                }
+                Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
+            }
+        }
+    }
+
+    // -- how it fails -----------------------------------------------------------------------------------------------
+
+    /// The end of a budget that starts now.
+    fn until(&self, budget: Duration) -> Instant {
+        (Instant::now() + budget).min(self.deadline)
+    }
+
+    fn timeout(&self, method: &str) -> Box<Failure> {
+        let name = self.record.name();
+        let message = if Instant::now() >= self.deadline {
+            format!("listing {name} took longer than {:?}", self.limits.total)
+        } else {
+            format!("{name} did not answer `{method}` in time")
+        };
+        Failure::new(Outcome::Timeout, message).help("see whether the server is overloaded, then try again")
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Box<Failure> {
+        let what = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
+        Failure::new(Outcome::Unavailable, format!("{} {what}: {}", self.record.name(), cause(error)))
+            .help("check that the server runs and that the URL and proxy settings are right")
+    }
+
+    fn too_large(&self, method: &str) -> Box<Failure> {
+        let limit = self.limits.message_bytes;
+        let message = format!("{} answered `{method}` with more than {limit} bytes", self.record.name());
+        Failure::new(Outcome::TooLarge, message)
+            .help("the limit is for one message; a server with so many tools has to page them")
+    }
+
+    fn no_answer(&self, method: &str, how: &str) -> Box<Failure> {
+        Failure::new(Outcome::Malformed, format!("{} answered `{method}` {how}", self.record.name()))
+            .help("check that the URL is the server's MCP endpoint")
+    }
+}
+
+impl Peer for Connection<'_> {
+    fn record(&mut self) -> &mut Record {
+        self.record
+    }
+
+    fn limits(&self) -> &Limits {
+        self.limits
+    }
+
+    async fn page(&mut self, cursor: Option<&RawValue>) -> Try<Reply> {
+        let params = self.dialect.params(cursor);
+        let until = self.until(self.limits.request);
+        match self.request("tools/list", &params, until).await {
+            Err(failure) if failure.http_status == Some(404) && self.session.is_some() => {
+                // The session expired. A cursor of the old one may be refused now, which restarts the list.
+                self.initialize().await?;
+                self.request("tools/list", &params, self.until(self.limits.request)).await
+            }
+            ended => ended,
+        }
+    }
+
+    async fn catch_up(&mut self) -> Try<()> {
+        // Nothing is open between two answers.
+        Ok(())
+    }
+}
+
+fn content_type(response: &Response) -> String {
+    let value =
+        response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// The innermost cause of a failure; the outer ones only repeat the URL.
+fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    printable(&cause.to_string(), 200)
+}

@@ -1,0 +1,103 @@
+//! What an answer means whose status does not say success.
+
+use reqwest::{
+    Response, StatusCode, Url,
+    header::{HeaderName, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    mcp::{
+        message::{self, Message},
+        record::{Failure, Try, printable},
+    },
+    snapshot::Outcome,
+};
+
+/// Read of an answer that is an error: enough for a JSON-RPC error.
+const ERROR_BYTES: usize = 64 << 10;
+
+/// The URL of a redirect, where it may be followed.
+pub(super) fn redirect(name: &str, from: &Url, response: &Response) -> Try<Url> {
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let target = from.join(location).ok().filter(|_| !location.is_empty());
+    let refuse = |how: String, help: String| {
+        let message = format!("{name} answered with status {} {how}", response.status().as_u16());
+        let mut failure = Failure::new(Outcome::Unavailable, message).help(help);
+        failure.http_status = Some(response.status().as_u16());
+        Err(failure)
+    };
+    match target {
+        None => refuse("and no place to go".to_owned(), "check the URL".to_owned()),
+        Some(url) if url.origin() != from.origin() => {
+            let origin = printable(&url.origin().ascii_serialization(), 120);
+            refuse(
+                format!("and a redirect to another origin, `{origin}`, which is not followed"),
+                "if that is where the server is, give its URL; headers are sent to no other origin"
+                    .to_owned(),
+            )
+        }
+        Some(url) => Ok(url),
+    }
+}
+
+/// What an answer means whose status says failure.
+pub(super) async fn refusal(
+    name: &str,
+    method: &str,
+    mut response: Response,
+    until: Instant,
+) -> Box<Failure> {
+    let status = response.status();
+    let text = |name: HeaderName| {
+        response.headers().get(name).map(|v| printable(&String::from_utf8_lossy(v.as_bytes()), 200))
+    };
+    let (retry_after, challenge) = (text(RETRY_AFTER), text(WWW_AUTHENTICATE));
+    let mut body = Vec::new();
+    while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
+        body.extend_from_slice(&chunk[..chunk.len().min(ERROR_BYTES - body.len())]);
+        if body.len() == ERROR_BYTES {
+            break;
+        }
+    }
+    let rpc_error = message::read(&body).and_then(|read| {
+        read.messages.into_iter().find_map(|message| match message {
+            Message::Reply { reply: Err(error), .. } => Some(error),
+            Message::Reply { .. } | Message::Request { .. } | Message::Notification { .. } => None,
+        })
+    });
+    let (outcome, help) = match status {
+        StatusCode::UNAUTHORIZED => (Outcome::AuthRequired, "give credentials with `--header`"),
+        StatusCode::FORBIDDEN => {
+            (Outcome::AuthRequired, "the credentials are not enough, or the server refuses this caller")
+        }
+        StatusCode::TOO_MANY_REQUESTS => (Outcome::Unavailable, "wait, then take the snapshot again"),
+        _ if status.is_client_error() && rpc_error.is_some() => {
+            (Outcome::Error, "see the server's own log; the list is not empty, it could not be read")
+        }
+        _ if status.is_client_error() => {
+            (Outcome::Unavailable, "check that the URL is the server's MCP endpoint")
+        }
+        _ => (Outcome::Unavailable, "the server or something before it fails; try again later"),
+    };
+    let mut message = format!("{name} answered `{method}` with status {}", status.as_u16());
+    if let Some(reason) = status.canonical_reason() {
+        message.push_str(&format!(" {reason}"));
+    }
+    if let Some(error) = &rpc_error {
+        message.push_str(&format!(" and error {}", message::describe(error)));
+    }
+    if let (Outcome::AuthRequired, Some(challenge)) = (outcome, challenge) {
+        message.push_str(&format!("; it asks for {challenge}"));
+    }
+    if let Some(after) = &retry_after {
+        message.push_str(&format!("; retry after {after}"));
+    }
+    let mut failure = Failure::new(outcome, message).help(help);
+    if let Some(error) = rpc_error {
+        failure = failure.rpc_error(error);
+    }
+    failure.http_status = Some(status.as_u16());
+    failure.retry_after = retry_after;
+    failure
+}

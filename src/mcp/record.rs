@@ -1,0 +1,124 @@
+//! What a listing has seen so far, and why it ended: collected on the way, turned into a [`Listing`] at the end,
+//! whatever the end.
+//!
+//! Text that comes from a server is made harmless here (cut, control characters removed) before it becomes evidence.
+
+use serde_json::Value;
+
+use crate::snapshot::{Evidence, Listing, Outcome, Provenance, RawTool, Transport};
+
+/// Warnings kept. One odd server could otherwise fill a database with them.
+const MAX_WARNINGS: usize = 50;
+/// Stray lines kept as samples.
+const MAX_SAMPLES: usize = 5;
+/// Characters kept of each.
+const SAMPLE_CHARS: usize = 200;
+/// Characters of a JSON-RPC error kept; more is cut to text.
+const ERROR_CHARS: usize = 4_000;
+
+/// The result of a step. Boxed: a failure is rare and carries a lot.
+pub(super) type Try<T> = Result<T, Box<Failure>>;
+
+/// Why a listing did not end well.
+#[derive(Debug, Clone)]
+pub(super) struct Failure {
+    pub(super) outcome: Outcome,
+    pub(super) message: String,
+    pub(super) help: String,
+    pub(super) http_status: Option<u16>,
+    pub(super) retry_after: Option<String>,
+    pub(super) rpc_error: Option<Value>,
+}
+
+impl Failure {
+    pub(super) fn new(outcome: Outcome, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            outcome,
+            message: message.into(),
+            help: String::new(),
+            http_status: None,
+            retry_after: None,
+            rpc_error: None,
+        })
+    }
+
+    pub(super) fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
+        self.help = help.into();
+        self
+    }
+
+    pub(super) fn rpc_error(mut self: Box<Self>, error: Value) -> Box<Self> {
+        let text = error.to_string();
+        self.rpc_error =
+            Some(if text.len() > ERROR_CHARS { Value::String(printable(&text, ERROR_CHARS)) } else { error });
+        self
+    }
+}
+
+/// What a listing has seen so far.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) evidence: Evidence,
+    pub(super) provenance: Provenance,
+    pub(super) tools: Vec<RawTool>,
+    /// The server said that its list changed.
+    pub(super) changed: bool,
+}
+
+impl Record {
+    pub(super) fn new(transport: Transport, target: String) -> Self {
+        let provenance = Provenance { transport, ..Provenance::file(&target) };
+        Self { evidence: Evidence::default(), provenance, tools: Vec::new(), changed: false }
+    }
+
+    /// The server as messages call it: in backticks, cut.
+    pub(super) fn name(&self) -> String {
+        format!("`{}`", printable(&self.provenance.target, 120))
+    }
+
+    /// Notes a deviation that does not hinder, once.
+    pub(super) fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        let warnings = &mut self.evidence.warnings;
+        if warnings.len() < MAX_WARNINGS && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    /// Counts text that is no JSON-RPC.
+    pub(super) fn stray(&mut self, bytes: &[u8]) {
+        self.evidence.stray_lines += 1;
+        // A character has at most four bytes, so this is enough of a line that may have megabytes.
+        let sample =
+            printable(&String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SAMPLE_CHARS)]), SAMPLE_CHARS);
+        if self.evidence.stray_samples.len() < MAX_SAMPLES && !sample.is_empty() {
+            self.evidence.stray_samples.push(sample);
+        }
+    }
+
+    pub(super) fn into_listing(self, ended: Try<()>) -> Listing {
+        let Self { mut evidence, provenance, tools, changed: _ } = self;
+        let outcome = match ended {
+            Ok(()) => Outcome::Ok,
+            Err(failure) => {
+                evidence.message = failure.message;
+                evidence.help = failure.help;
+                evidence.http_status = failure.http_status;
+                evidence.retry_after = failure.retry_after;
+                evidence.rpc_error = failure.rpc_error;
+                failure.outcome
+            }
+        };
+        Listing { outcome, evidence, provenance, tools }
+    }
+}
+
+/// One line of at most `max` characters, without control characters: a server must not move a reader's cursor.
+pub(super) fn printable(text: &str, max: usize) -> String {
+    let mut chars = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut out: String = chars.by_ref().take(max).collect();
+    if chars.next().is_some() {
+        out.push('…');
+    }
+    out
+}

@@ -1,0 +1,418 @@
+//! The stdio transport: one message a line, both ways, and a process behind it.
+//!
+//! Lines are read with a cap and told apart by what they are, never by when they come: logs, notifications and requests
+//! of the server's may stand anywhere between two answers.
+
+use std::{io, process::ExitStatus};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt},
+    time::{Duration, Instant, timeout_at},
+};
+
+use crate::snapshot::Outcome;
+
+use super::{
+    Limits,
+    era::{self, Dialect, Discovery, Over},
+    message::{self, Id, Message, Reply},
+    pages::{self, Peer},
+    process::Process,
+    record::{Failure, Record, Try, printable},
+};
+
+/// Lines taken in after the last page: more than a server says at once, fewer than would cost time.
+const MAX_CATCH_UP: usize = 1_000;
+
+/// Starts the server, lists its tools, ends it.
+pub(super) async fn list(program: &str, args: &[String], limits: &Limits, record: &mut Record) -> Try<()> {
+    let deadline = Instant::now() + limits.total;
+    let mut connection = Connection::open(program, args, limits, record, deadline)?;
+    let begun = connection.discover().await;
+    if !matches!(begun, Ok(Begun::Gone)) {
+        return connection.finish(begun).await;
+    }
+    // Some servers end on a request that they do not know: once more, the legacy way straight away.
+    connection.close().await;
+    let mut connection = Connection::open(program, args, limits, record, deadline)?;
+    let until = connection.until(limits.start);
+    let begun = connection.initialize(None, until).await;
+    connection.finish(begun).await
+}
+
+/// How a handshake ended that did not fail.
+enum Begun {
+    /// The era is known.
+    Settled,
+    /// The process ended before it said anything of use.
+    Gone,
+}
+
+struct Connection<'a> {
+    process: Process,
+    /// What was read of a line that is not complete.
+    partial: Vec<u8>,
+    last_id: u64,
+    /// Requests without an answer, oldest first.
+    pending: Vec<u64>,
+    dialect: Dialect,
+    limits: &'a Limits,
+    record: &'a mut Record,
+    deadline: Instant,
+}
+
+/// What one line brought.
+enum Heard {
+    Answer(u64, Reply),
+    /// Something that answers nothing.
+    Other,
+    /// No line until then.
+    Silence,
+    /// There are no more lines.
+    End,
+}
+
+/// What waiting for an answer brought.
+enum Received {
+    Answer(u64, Reply),
+    /// Nothing until then.
+    Silence,
+    /// The server closed its side.
+    Gone,
+}
+
+impl<'a> Connection<'a> {
+    fn open(
+        program: &str,
+        args: &[String],
+        limits: &'a Limits,
+        record: &'a mut Record,
+        deadline: Instant,
+    ) -> Try<Self> {
+        let process = Process::start(program, args).map_err(|error| {
+            let program = printable(program, 120);
+            let (cause, help) = match error.kind() {
+                io::ErrorKind::NotFound => ("there is no such program", "check its spelling and `PATH`"),
+                io::ErrorKind::PermissionDenied => ("it may not be executed", "check the file's permissions"),
+                _ => ("the system refused", "try the command in a shell"),
+            };
+            let message = match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                    format!("`{program}` could not be started: {cause}")
+                }
+                _ => format!("`{program}` could not be started: {cause}: {error}"),
+            };
+            Failure::new(Outcome::Unavailable, message).help(help)
+        })?;
+        Ok(Self {
+            process,
+            partial: Vec::new(),
+            last_id: 0,
+            pending: Vec::new(),
+            dialect: Dialect::Modern(era::MODERN.to_owned()),
+            limits,
+            record,
+            deadline,
+        })
+    }
+
+    // -- how a conversation begins ----------------------------------------------------------------------------------
+
+    /// Asks the modern way first. A server that says nothing for a while is asked the legacy way as well, on the same
+    /// pipe: whether it is slow or does not know the question, the first answer tells. An error that comes late still
+    /// answers the question with its id, so neither is taken for the other.
+    async fn discover(&mut self) -> Try<Begun> {
+        let until = self.until(self.limits.start);
+        let patience = self.until(self.limits.probe).min(until);
+        let mut asked = era::MODERN.to_owned();
+        let mut discover = self.send("server/discover", &self.dialect.params(None)).await;
+        let mut initialize = None;
+        let mut refusal: Option<Reply> = None;
+        loop {
+            let wait = if initialize.is_none() { patience } else { until };
+            match self.receive(wait).await? {
+                Received::Gone => return Ok(Begun::Gone),
+                Received::Silence if initialize.is_none() && Instant::now() < until => {
+                    initialize = Some(self.send("initialize", &era::initialize_params()).await);
+                }
+                Received::Silence => match refusal {
+                    Some(refusal) => return self.settle(refusal).await,
+                    None => return Err(self.timeout("say anything", self.limits.start)),
+                },
+                Received::Answer(id, reply) if id == discover => {
+                    match era::discovery(&reply, &asked, Over::Stdio) {
+                        Discovery::Modern { version, about } => {
+                            self.dialect = era::note_discovery(self.record, &version, &about);
+                            return Ok(Begun::Settled);
+                        }
+                        Discovery::AskAgain(version) => {
+                            let dialect = Dialect::Modern(version.clone());
+                            asked = version;
+                            discover = self.send("server/discover", &dialect.params(None)).await;
+                        }
+                        Discovery::Refused(error) => return Err(era::refused(self.record, error)),
+                        Discovery::Legacy => match refusal {
+                            Some(refusal) => return self.settle(refusal).await,
+                            None => return self.initialize(initialize, until).await,
+                        },
+                    }
+                }
+                Received::Answer(id, reply) if Some(id) == initialize => match reply {
+                    Ok(_) => return self.settle(reply).await,
+                    // A modern server has to refuse this; its answer to the first question counts.
+                    Err(_) => refusal = Some(reply),
+                },
+                Received::Answer(..) => {}
+            }
+        }
+    }
+
+    /// Waits for the answer to `initialize`, which may have been sent before.
+    async fn initialize(&mut self, sent: Option<u64>, until: Instant) -> Try<Begun> {
+        let id = match sent {
+            Some(id) => id,
+            None => self.send("initialize", &era::initialize_params()).await,
+        };
+        let until = until.max(self.until(self.limits.request)).min(self.deadline);
+        loop {
+            match self.receive(until).await? {
+                Received::Answer(answered, reply) if answered == id => return self.settle(reply).await,
+                Received::Answer(..) => {}
+                Received::Silence => return Err(self.timeout("answer `initialize`", self.limits.request)),
+                Received::Gone => return Ok(Begun::Gone),
+            }
+        }
+    }
+
+    async fn settle(&mut self, reply: Reply) -> Try<Begun> {
+        self.dialect = era::note_initialize(self.record, reply)?;
+        self.write(&message::notification("notifications/initialized")).await;
+        Ok(Begun::Settled)
+    }
+
+    // -- what travels -----------------------------------------------------------------------------------------------
+
+    async fn send(&mut self, method: &str, params: &impl Serialize) -> u64 {
+        self.last_id += 1;
+        self.pending.push(self.last_id);
+        let request = message::request(self.last_id, method, params);
+        self.write(&request).await;
+        self.last_id
+    }
+
+    /// Writes a line. A failure is not told here: what the server said before it went away is worth reading, and its
+    /// end shows when reading.
+    async fn write(&mut self, message: &str) {
+        let until = self.until(self.limits.request);
+        let Some(stdin) = &mut self.process.stdin else { return };
+        let line = format!("{message}\n");
+        if !matches!(timeout_at(until, stdin.write_all(line.as_bytes())).await, Ok(Ok(()))) {
+            self.process.stdin = None;
+        }
+    }
+
+    /// Reads until one of our requests is answered.
+    async fn receive(&mut self, until: Instant) -> Try<Received> {
+        loop {
+            match self.line(until).await? {
+                Heard::Answer(id, reply) => return Ok(Received::Answer(id, reply)),
+                // A server that never stops talking has not answered either.
+                Heard::Other if Instant::now() < until => {}
+                Heard::Other | Heard::Silence => return Ok(Received::Silence),
+                Heard::End => return Ok(Received::Gone),
+            }
+        }
+    }
+
+    /// Reads one line and deals with it.
+    async fn line(&mut self, until: Instant) -> Try<Heard> {
+        let limit = self.limits.message_bytes;
+        let read = next_line(&mut self.process.stdout, &mut self.partial, limit);
+        match timeout_at(until, read).await {
+            Err(_) => Ok(Heard::Silence),
+            Ok(Ok(Line::End) | Err(_)) => Ok(Heard::End),
+            Ok(Ok(Line::TooLong)) => {
+                let message = format!("{} sent a line of more than {limit} bytes", self.record.name());
+                Err(Failure::new(Outcome::TooLarge, message)
+                    .help("the limit is for one message; a server with so many tools has to page them"))
+            }
+            Ok(Ok(Line::Complete)) => {
+                let line = std::mem::take(&mut self.partial);
+                Ok(self.take_line(&line).await.map_or(Heard::Other, |(id, reply)| Heard::Answer(id, reply)))
+            }
+        }
+    }
+
+    /// Deals with one line; gives what it answers. Of a batch with several answers the last counts: we never have more
+    /// than one question open that matters.
+    async fn take_line(&mut self, line: &[u8]) -> Option<(u64, Reply)> {
+        let Some(read) = message::read(line) else {
+            self.record.stray(line);
+            return None;
+        };
+        if read.unversioned {
+            self.record.warn("sends messages without `jsonrpc`");
+        }
+        let mut answer = None;
+        for message in read.messages {
+            match message {
+                Message::Request { id, method } => self.write(&message::answer(&id, &method)).await,
+                Message::Notification { method } => {
+                    self.record.changed |= method == "notifications/tools/list_changed";
+                }
+                Message::Reply { id, reply } => match self.whose(id, &reply) {
+                    Some(id) => {
+                        self.pending.retain(|pending| *pending != id);
+                        answer = Some((id, reply));
+                    }
+                    None => self.record.stray(line),
+                },
+            }
+        }
+        answer
+    }
+
+    /// Which of our requests this answers. An error without an id answers the oldest that is open.
+    fn whose(&mut self, id: Id, reply: &Reply) -> Option<u64> {
+        match id {
+            Id::Number(id) => self.pending.contains(&id).then_some(id),
+            Id::None if reply.is_err() => {
+                self.record.warn("sends errors without the id of the request");
+                self.pending.first().copied()
+            }
+            Id::None | Id::Foreign => None,
+        }
+    }
+
+    // -- how it ends ------------------------------------------------------------------------------------------------
+
+    /// The end of a budget that starts now.
+    fn until(&self, budget: Duration) -> Instant {
+        (Instant::now() + budget).min(self.deadline)
+    }
+
+    fn timeout(&self, what: &str, budget: Duration) -> Box<Failure> {
+        let name = self.record.name();
+        let message = if Instant::now() >= self.deadline {
+            format!("listing {name} took longer than {:?}", self.limits.total)
+        } else {
+            format!("{name} did not {what} within {budget:?}")
+        };
+        let help = match self.record.evidence.stray_lines {
+            0 => "check that the command is an MCP server that speaks over stdin and stdout".to_owned(),
+            n => format!(
+                "it wrote {n} lines to stdout that are no JSON-RPC; logs belong on stderr, a message on one line"
+            ),
+        };
+        Failure::new(Outcome::Timeout, message).help(help)
+    }
+
+    /// The failure of a server that closed its side.
+    async fn gone(&mut self) -> Box<Failure> {
+        let name = self.record.name();
+        let how = match self.process.ended().await {
+            Some(status) => {
+                self.record.evidence.exit_code = status.code();
+                how_it_ended(status)
+            }
+            None => "closed its stdout".to_owned(),
+        };
+        Failure::new(Outcome::Unavailable, format!("{name} {how} before it answered"))
+            .help("its stderr may tell why; try the command in a shell")
+    }
+
+    /// Lists where the conversation has begun, and ends the server.
+    async fn finish(mut self, begun: Try<Begun>) -> Try<()> {
+        let ended = match begun {
+            Ok(Begun::Settled) => pages::read(&mut self).await,
+            Ok(Begun::Gone) => Err(self.gone().await),
+            Err(failure) => Err(failure),
+        };
+        self.close().await;
+        ended
+    }
+
+    async fn close(&mut self) {
+        self.process.stop().await;
+        self.record.evidence.stderr_tail = self.process.stderr_tail();
+    }
+}
+
+impl Peer for Connection<'_> {
+    fn record(&mut self) -> &mut Record {
+        self.record
+    }
+
+    fn limits(&self) -> &Limits {
+        self.limits
+    }
+
+    async fn page(&mut self, cursor: Option<&RawValue>) -> Try<Reply> {
+        let until = self.until(self.limits.request);
+        let params = self.dialect.params(cursor);
+        let id = self.send("tools/list", &params).await;
+        loop {
+            match self.receive(until).await? {
+                Received::Answer(answered, reply) if answered == id => return Ok(reply),
+                Received::Answer(..) => {}
+                Received::Silence => return Err(self.timeout("answer `tools/list`", self.limits.request)),
+                Received::Gone => return Err(self.gone().await),
+            }
+        }
+    }
+
+    async fn catch_up(&mut self) -> Try<()> {
+        for _ in 0..MAX_CATCH_UP {
+            match self.line(Instant::now()).await? {
+                Heard::Answer(..) | Heard::Other => {}
+                Heard::Silence | Heard::End => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn how_it_ended(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt as _;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+enum Line {
+    /// It is in the buffer, without its end.
+    Complete,
+    /// It has more bytes than the limit.
+    TooLong,
+    /// There is none.
+    End,
+}
+
+/// Reads to the end of a line into `partial`, never more than `limit` bytes. Safe to cancel: what was read stays.
+async fn next_line(
+    from: &mut (impl AsyncBufRead + Unpin),
+    partial: &mut Vec<u8>,
+    limit: usize,
+) -> io::Result<Line> {
+    loop {
+        let chunk = from.fill_buf().await?;
+        if chunk.is_empty() {
+            // The last line of a server that ends may lack its end.
+            return Ok(if partial.is_empty() { Line::End } else { Line::Complete });
+        }
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(chunk.len());
+        if partial.len() + taken > limit {
+            return Ok(Line::TooLong);
+        }
+        partial.extend_from_slice(&chunk[..taken]);
+        from.consume(end.map_or(taken, |end| end + 1));
+        if end.is_some() {
+            return Ok(Line::Complete);
+        }
+    }
+}

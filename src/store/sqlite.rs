@@ -1,0 +1,143 @@
+//! The store on SQLite, inside the binary.
+//!
+//! One writer (`BEGIN IMMEDIATE`, so that what a transaction read cannot change under it) and several readers over a
+//! write-ahead log. A pointer move that was answered has reached the disk: `synchronous=FULL`.
+
+mod catalogs;
+mod environments;
+mod events;
+mod snapshots;
+
+use std::{path::Path, str::FromStr, time::Duration};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Serialize, de::DeserializeOwned};
+use sqlx::{
+    Sqlite, SqliteConnection, SqlitePool, Transaction,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::{Result, StoreError};
+use crate::json::Digest;
+
+/// How long a write waits for another process's write before it fails.
+const BUSY: Duration = Duration::from_secs(10);
+/// Readers never wait for each other; more than the cores of a small machine bring nothing.
+const READERS: u32 = 4;
+
+/// A database.
+#[derive(Clone)]
+pub struct SqliteStore {
+    writer: SqlitePool,
+    reader: SqlitePool,
+}
+
+impl SqliteStore {
+    /// Opens the file, creates it where it is absent, and brings its tables up to date.
+    ///
+    /// # Errors
+    /// Where the file cannot be opened or is no database of ours.
+    pub async fn open(path: &Path) -> Result<Self> {
+        let options = options(SqliteConnectOptions::new().filename(path).create_if_missing(true))
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
+        migrate(&writer).await?;
+        let reader = SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(options);
+        Ok(Self { writer, reader })
+    }
+
+    /// A database that lives as long as this value.
+    ///
+    /// # Errors
+    /// Where SQLite itself fails.
+    pub async fn in_memory() -> Result<Self> {
+        // Its one connection is the database, so it is never closed for being old or idle.
+        let pool = SqlitePoolOptions::new()
+            .max_connections(1)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .connect_with(options(SqliteConnectOptions::new().in_memory(true)))
+            .await?;
+        migrate(&pool).await?;
+        Ok(Self { writer: pool.clone(), reader: pool })
+    }
+
+    /// A transaction that holds the write lock from the start.
+    async fn write(&self) -> Result<Transaction<'static, Sqlite>> {
+        Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
+    }
+}
+
+fn options(options: SqliteConnectOptions) -> SqliteConnectOptions {
+    options.foreign_keys(true).busy_timeout(BUSY)
+}
+
+/// Brings the tables up to date; refuses a database that another program made.
+async fn migrate(pool: &SqlitePool) -> Result<()> {
+    let (tables, ours): (i64, i64) = sqlx::query_as(
+        "SELECT count(*), count(*) FILTER (WHERE name = '_sqlx_migrations')
+         FROM sqlite_master WHERE type = 'table'",
+    )
+    .fetch_one(pool)
+    .await?;
+    if tables > 0 && ours == 0 {
+        return Err(StoreError::Database("it is a database of another program".into()));
+    }
+    sqlx::migrate!("migrations/sqlite").run(pool).await.map_err(|e| StoreError::Database(Box::new(e)))
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(Box::new(error))
+    }
+}
+
+/// Keeps a text once; answers the key it is kept under.
+async fn put_content(db: &mut SqliteConnection, body: &str) -> Result<Digest> {
+    let digest = Digest::of_bytes(body.as_bytes());
+    sqlx::query("INSERT INTO content (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING")
+        .bind(digest.as_str())
+        .bind(body)
+        .execute(db)
+        .await?;
+    Ok(digest)
+}
+
+/// A time as stored: RFC 3339 in UTC, microseconds always written, so that text sorts as time does.
+fn time(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Micros, true)
+}
+
+/// Reads a stored text back.
+fn parsed<T: FromStr<Err: std::fmt::Display>>(what: &'static str, text: &str) -> Result<T> {
+    text.parse().map_err(|e: T::Err| StoreError::Corrupt { what, cause: e.to_string() })
+}
+
+/// Reads a stored text back, where there is one.
+fn parsed_opt<T: FromStr<Err: std::fmt::Display>>(
+    what: &'static str,
+    text: Option<&str>,
+) -> Result<Option<T>> {
+    text.map(|t| parsed(what, t)).transpose()
+}
+
+/// Reads a stored JSON text back.
+fn from_json<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| StoreError::Corrupt { what, cause: e.to_string() })
+}
+
+/// Reads a stored word back by the name that serde gives it.
+fn from_word<T: DeserializeOwned>(what: &'static str, word: &str) -> Result<T> {
+    serde_json::from_value(word.into()).map_err(|e| StoreError::Corrupt { what, cause: e.to_string() })
+}
+
+/// A value as JSON text.
+fn to_json(what: &'static str, value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|e| StoreError::Corrupt { what, cause: e.to_string() })
+}
+
+/// `LIMIT` takes a signed number.
+fn limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

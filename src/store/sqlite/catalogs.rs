@@ -1,0 +1,349 @@
+//! Catalogs, versions and drafts.
+
+use async_trait::async_trait;
+use sqlx::{FromRow, SqliteConnection};
+
+use super::{SqliteStore, events, from_json, from_word, parsed, parsed_opt, put_content, time, to_json};
+use crate::{
+    catalog::{Catalog, CatalogVersion, Draft, DraftStatus, Version, event::NewEvent},
+    name::CatalogName,
+    store::{Catalogs, Decision, NewDraft, Result, StoreError},
+};
+
+#[derive(FromRow)]
+struct CatalogRow {
+    name: String,
+    policy: String,
+    servers: String,
+}
+
+impl TryFrom<CatalogRow> for Catalog {
+    type Error = StoreError;
+    fn try_from(row: CatalogRow) -> Result<Self> {
+        Ok(Self {
+            name: parsed("catalog name", &row.name)?,
+            policy: from_json("policy", &row.policy)?,
+            servers: from_json("servers of a catalog", &row.servers)?,
+        })
+    }
+}
+
+#[derive(FromRow)]
+struct VersionRow {
+    catalog: String,
+    version: String,
+    digest: String,
+    body: String,
+    draft: Option<i64>,
+    approved_by: String,
+    reason: String,
+    approved_at: String,
+}
+
+impl TryFrom<VersionRow> for Version {
+    type Error = StoreError;
+    fn try_from(row: VersionRow) -> Result<Self> {
+        Ok(Self {
+            catalog: parsed("catalog name", &row.catalog)?,
+            version: parsed("catalogVersion", &row.version)?,
+            digest: parsed("version digest", &row.digest)?,
+            content: from_json("version content", &row.body)?,
+            draft: row.draft,
+            approved_by: row.approved_by,
+            reason: row.reason,
+            approved_at: parsed("approval time", &row.approved_at)?,
+        })
+    }
+}
+
+#[derive(FromRow)]
+struct DraftRow {
+    id: i64,
+    catalog: String,
+    base: Option<String>,
+    digest: String,
+    body: String,
+    report: String,
+    status: String,
+    created_by: String,
+    created_at: String,
+    decided_by: Option<String>,
+    decided_at: Option<String>,
+    reason: String,
+    version: Option<String>,
+}
+
+impl TryFrom<DraftRow> for Draft {
+    type Error = StoreError;
+    fn try_from(row: DraftRow) -> Result<Self> {
+        Ok(Self {
+            id: row.id,
+            catalog: parsed("catalog name", &row.catalog)?,
+            base: parsed_opt("catalogVersion", row.base.as_deref())?,
+            content: from_json("draft content", &row.body)?,
+            digest: parsed("draft digest", &row.digest)?,
+            report: from_json("report", &row.report)?,
+            status: from_word("draft status", &row.status)?,
+            created_by: row.created_by,
+            created_at: parsed("draft time", &row.created_at)?,
+            decided_by: row.decided_by,
+            decided_at: parsed_opt("decision time", row.decided_at.as_deref())?,
+            reason: row.reason,
+            version: parsed_opt("catalogVersion", row.version.as_deref())?,
+        })
+    }
+}
+
+#[async_trait]
+impl Catalogs for SqliteStore {
+    async fn catalogs(&self) -> Result<Vec<Catalog>> {
+        let rows: Vec<CatalogRow> =
+            sqlx::query_as("SELECT * FROM catalogs ORDER BY name").fetch_all(&self.reader).await?;
+        rows.into_iter().map(Catalog::try_from).collect()
+    }
+
+    async fn catalog(&self, name: &CatalogName) -> Result<Option<Catalog>> {
+        let row: Option<CatalogRow> = sqlx::query_as("SELECT * FROM catalogs WHERE name = $1")
+            .bind(name.as_str())
+            .fetch_optional(&self.reader)
+            .await?;
+        row.map(Catalog::try_from).transpose()
+    }
+
+    async fn apply(&self, catalog: &Catalog, version: Option<&Version>, events: Vec<NewEvent>) -> Result<()> {
+        let mut tx = self.write().await?;
+        sqlx::query(
+            "INSERT INTO catalogs (name, policy, servers) VALUES ($1, $2, $3)
+             ON CONFLICT (name) DO UPDATE SET policy = excluded.policy, servers = excluded.servers",
+        )
+        .bind(catalog.name.as_str())
+        .bind(to_json("policy", &catalog.policy)?)
+        .bind(to_json("servers of a catalog", &catalog.servers)?)
+        .execute(&mut *tx)
+        .await?;
+        if let Some(version) = version {
+            put_version(&mut tx, version).await?;
+        }
+        for event in events {
+            events::append(&mut tx, event).await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
+    async fn versions(&self, catalog: &CatalogName) -> Result<Vec<Version>> {
+        let rows: Vec<VersionRow> = sqlx::query_as(
+            "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
+             WHERE v.catalog = $1 ORDER BY v.ordinal DESC",
+        )
+        .bind(catalog.as_str())
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(Version::try_from).collect()
+    }
+
+    async fn version_numbers(&self, catalog: &CatalogName) -> Result<Vec<CatalogVersion>> {
+        let rows: Vec<String> =
+            sqlx::query_scalar("SELECT version FROM versions WHERE catalog = $1 ORDER BY ordinal DESC")
+                .bind(catalog.as_str())
+                .fetch_all(&self.reader)
+                .await?;
+        rows.iter().map(|v| parsed("catalogVersion", v)).collect()
+    }
+
+    async fn version(&self, catalog: &CatalogName, version: CatalogVersion) -> Result<Option<Version>> {
+        let row: Option<VersionRow> = sqlx::query_as(
+            "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
+             WHERE v.catalog = $1 AND v.version = $2",
+        )
+        .bind(catalog.as_str())
+        .bind(version.to_string())
+        .fetch_optional(&self.reader)
+        .await?;
+        row.map(Version::try_from).transpose()
+    }
+
+    async fn latest_version(&self, catalog: &CatalogName) -> Result<Option<Version>> {
+        let row: Option<VersionRow> = sqlx::query_as(
+            "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
+             WHERE v.catalog = $1 ORDER BY v.ordinal DESC LIMIT 1",
+        )
+        .bind(catalog.as_str())
+        .fetch_optional(&self.reader)
+        .await?;
+        row.map(Version::try_from).transpose()
+    }
+
+    async fn drafts(&self, catalog: &CatalogName) -> Result<Vec<Draft>> {
+        let rows: Vec<DraftRow> = sqlx::query_as(
+            "SELECT d.*, c.body FROM drafts d JOIN content c ON c.digest = d.content
+             WHERE d.catalog = $1 ORDER BY d.id DESC",
+        )
+        .bind(catalog.as_str())
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(Draft::try_from).collect()
+    }
+
+    async fn draft(&self, catalog: &CatalogName, id: i64) -> Result<Option<Draft>> {
+        let row: Option<DraftRow> = sqlx::query_as(
+            "SELECT d.*, c.body FROM drafts d JOIN content c ON c.digest = d.content
+             WHERE d.catalog = $1 AND d.id = $2",
+        )
+        .bind(catalog.as_str())
+        .bind(id)
+        .fetch_optional(&self.reader)
+        .await?;
+        row.map(Draft::try_from).transpose()
+    }
+
+    async fn latest_draft(&self, catalog: &CatalogName) -> Result<Option<Draft>> {
+        let row: Option<DraftRow> = sqlx::query_as(
+            "SELECT d.*, c.body FROM drafts d JOIN content c ON c.digest = d.content
+             WHERE d.catalog = $1 ORDER BY d.id DESC LIMIT 1",
+        )
+        .bind(catalog.as_str())
+        .fetch_optional(&self.reader)
+        .await?;
+        row.map(Draft::try_from).transpose()
+    }
+
+    async fn open_draft(&self, draft: NewDraft, event: NewEvent) -> Result<Draft> {
+        let NewDraft { catalog, base, content, report, created_by, created_at } = draft;
+        let digest = content.digest();
+        let mut tx = self.write().await?;
+        if newest(&mut tx, &catalog).await? != base {
+            return Err(StoreError::DraftChanged);
+        }
+        let superseded: Option<i64> = sqlx::query_scalar(
+            "UPDATE drafts SET status = 'superseded', decided_by = $1, decided_at = $2
+             WHERE catalog = $3 AND status = 'pending' RETURNING id",
+        )
+        .bind(&created_by)
+        .bind(time(created_at))
+        .bind(catalog.as_str())
+        .fetch_optional(&mut *tx)
+        .await?;
+        let body = put_content(&mut tx, &to_json("draft content", &content)?).await?;
+        let id: i64 = sqlx::query_scalar(
+            "INSERT INTO drafts (catalog, base, digest, content, report, status, created_by, created_at)
+             VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7) RETURNING id",
+        )
+        .bind(catalog.as_str())
+        .bind(base.map(|v| v.to_string()))
+        .bind(digest.as_str())
+        .bind(body.as_str())
+        .bind(to_json("report", &report)?)
+        .bind(&created_by)
+        .bind(time(created_at))
+        .fetch_one(&mut *tx)
+        .await?;
+        events::append(&mut tx, event.with("draft", id).with("supersedes", superseded)).await?;
+        tx.commit().await?;
+        Ok(Draft {
+            id,
+            catalog,
+            base,
+            content,
+            digest,
+            report,
+            status: DraftStatus::Pending,
+            created_by,
+            created_at,
+            decided_by: None,
+            decided_at: None,
+            reason: String::new(),
+            version: None,
+        })
+    }
+
+    async fn close_draft(
+        &self,
+        id: i64,
+        status: DraftStatus,
+        decision: &Decision,
+        event: NewEvent,
+    ) -> Result<()> {
+        let mut tx = self.write().await?;
+        decide(&mut tx, id, status, None, decision).await?;
+        events::append(&mut tx, event).await?;
+        Ok(tx.commit().await?)
+    }
+
+    async fn approve(
+        &self,
+        id: i64,
+        base: Option<CatalogVersion>,
+        version: &Version,
+        event: NewEvent,
+    ) -> Result<()> {
+        let mut tx = self.write().await?;
+        if newest(&mut tx, &version.catalog).await? != base {
+            return Err(StoreError::DraftChanged);
+        }
+        put_version(&mut tx, version).await?;
+        let decision = Decision {
+            actor: version.approved_by.clone(),
+            at: version.approved_at,
+            reason: version.reason.clone(),
+        };
+        decide(&mut tx, id, DraftStatus::Approved, Some(version.version), &decision).await?;
+        events::append(&mut tx, event).await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+/// The highest version number, as this transaction sees it.
+async fn newest(db: &mut SqliteConnection, catalog: &CatalogName) -> Result<Option<CatalogVersion>> {
+    let text: Option<String> =
+        sqlx::query_scalar("SELECT version FROM versions WHERE catalog = $1 ORDER BY ordinal DESC LIMIT 1")
+            .bind(catalog.as_str())
+            .fetch_optional(db)
+            .await?;
+    parsed_opt("catalogVersion", text.as_deref())
+}
+
+async fn put_version(db: &mut SqliteConnection, version: &Version) -> Result<()> {
+    let body = put_content(db, &to_json("version content", &version.content)?).await?;
+    let done = sqlx::query(
+        "INSERT INTO versions
+             (catalog, version, ordinal, digest, content, draft, approved_by, reason, approved_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    )
+    .bind(version.catalog.as_str())
+    .bind(version.version.to_string())
+    .bind(version.version.ordinal())
+    .bind(version.digest.as_str())
+    .bind(body.as_str())
+    .bind(version.draft)
+    .bind(&version.approved_by)
+    .bind(&version.reason)
+    .bind(time(version.approved_at))
+    .execute(db)
+    .await;
+    match done {
+        Err(sqlx::Error::Database(e)) if e.is_unique_violation() => Err(StoreError::VersionExists),
+        done => done.map(|_| ()).map_err(StoreError::from),
+    }
+}
+
+async fn decide(
+    db: &mut SqliteConnection,
+    id: i64,
+    status: DraftStatus,
+    version: Option<CatalogVersion>,
+    decision: &Decision,
+) -> Result<()> {
+    let done = sqlx::query(
+        "UPDATE drafts SET status = $1, decided_by = $2, decided_at = $3, reason = $4, version = $5
+         WHERE id = $6 AND status = 'pending'",
+    )
+    .bind(status.as_str())
+    .bind(&decision.actor)
+    .bind(time(decision.at))
+    .bind(&decision.reason)
+    .bind(version.map(|v| v.to_string()))
+    .bind(id)
+    .execute(db)
+    .await?;
+    if done.rows_affected() == 1 { Ok(()) } else { Err(StoreError::DraftChanged) }
+}

@@ -1,0 +1,275 @@
+//! Pointers, their moves, and the answers that retries get.
+
+use async_trait::async_trait;
+use sqlx::{FromRow, SqliteConnection};
+
+use super::{SqliteStore, events, from_word, parsed, parsed_opt, time};
+use crate::{
+    catalog::{CatalogVersion, EnvironmentPointer, Move, MoveKind, event::NewEvent},
+    json::Digest,
+    name::{CatalogName, EnvironmentName},
+    store::{Environments, NewMove, Result, StoreError},
+};
+
+#[derive(FromRow)]
+struct PointerRow {
+    environment: String,
+    catalog: String,
+    version: String,
+    digest: String,
+    generation: i64,
+    hold: Option<String>,
+    moved_by: String,
+    moved_at: String,
+}
+
+impl TryFrom<PointerRow> for EnvironmentPointer {
+    type Error = StoreError;
+    fn try_from(row: PointerRow) -> Result<Self> {
+        Ok(Self {
+            environment: parsed("environment name", &row.environment)?,
+            catalog: parsed("catalog name", &row.catalog)?,
+            version: parsed("catalogVersion", &row.version)?,
+            digest: parsed("version digest", &row.digest)?,
+            generation: row.generation,
+            hold: parsed_opt("catalogVersion", row.hold.as_deref())?,
+            moved_by: row.moved_by,
+            moved_at: parsed("move time", &row.moved_at)?,
+        })
+    }
+}
+
+#[derive(FromRow)]
+struct MoveRow {
+    environment: String,
+    catalog: String,
+    generation: i64,
+    kind: String,
+    from_version: Option<String>,
+    to_version: String,
+    reason: String,
+    actor: String,
+    at: String,
+}
+
+impl TryFrom<MoveRow> for Move {
+    type Error = StoreError;
+    fn try_from(row: MoveRow) -> Result<Self> {
+        Ok(Self {
+            environment: parsed("environment name", &row.environment)?,
+            catalog: parsed("catalog name", &row.catalog)?,
+            generation: row.generation,
+            kind: from_word("kind of move", &row.kind)?,
+            from: parsed_opt("catalogVersion", row.from_version.as_deref())?,
+            to: parsed("catalogVersion", &row.to_version)?,
+            reason: row.reason,
+            actor: row.actor,
+            at: parsed("move time", &row.at)?,
+        })
+    }
+}
+
+#[async_trait]
+impl Environments for SqliteStore {
+    async fn pointers(&self) -> Result<Vec<EnvironmentPointer>> {
+        let rows: Vec<PointerRow> = sqlx::query_as(
+            "SELECT p.*, v.digest, (
+                 SELECT h.version FROM holds h
+                 WHERE h.environment = p.environment AND h.catalog = p.catalog
+                 ORDER BY h.generation DESC LIMIT 1
+             ) AS hold
+             FROM pointers p
+             JOIN versions v ON v.catalog = p.catalog AND v.version = p.version
+             ORDER BY p.environment, p.catalog",
+        )
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(EnvironmentPointer::try_from).collect()
+    }
+
+    async fn pointer(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+    ) -> Result<Option<EnvironmentPointer>> {
+        let mut db = self.reader.acquire().await?;
+        pointer(&mut db, environment, catalog).await
+    }
+
+    async fn moves(&self, environment: &EnvironmentName, catalog: &CatalogName) -> Result<Vec<Move>> {
+        let rows: Vec<MoveRow> = sqlx::query_as(
+            "SELECT * FROM moves WHERE environment = $1 AND catalog = $2 ORDER BY generation DESC",
+        )
+        .bind(environment.as_str())
+        .bind(catalog.as_str())
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(Move::try_from).collect()
+    }
+
+    async fn answered(&self, key: &str) -> Result<Option<(Digest, Move)>> {
+        let mut db = self.reader.acquire().await?;
+        answered(&mut db, key).await
+    }
+
+    async fn move_pointer(&self, new: NewMove, event: NewEvent) -> Result<Move> {
+        let NewMove { order, key } = new;
+        let mut tx = self.write().await?;
+        if let Some(key) = &key
+            && let Some((request, answer)) = answered(&mut tx, &key.key).await?
+        {
+            return if request == key.request { Ok(answer) } else { Err(StoreError::KeyReused) };
+        }
+        if !set_pointer(&mut tx, &order).await? {
+            let current = pointer(&mut tx, &order.environment, &order.catalog).await?;
+            return Err(StoreError::Moved(current.map(Box::new)));
+        }
+        sqlx::query(
+            "INSERT INTO moves
+                 (environment, catalog, generation, kind, from_version, to_version, reason, actor, at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        )
+        .bind(order.environment.as_str())
+        .bind(order.catalog.as_str())
+        .bind(order.generation)
+        .bind(order.kind.as_str())
+        .bind(order.from.map(|v| v.to_string()))
+        .bind(order.to.to_string())
+        .bind(&order.reason)
+        .bind(&order.actor)
+        .bind(time(order.at))
+        .execute(&mut *tx)
+        .await?;
+        if let (MoveKind::Rollback, Some(left)) = (order.kind, order.from) {
+            sqlx::query(
+                "INSERT INTO holds (environment, catalog, version, generation) VALUES ($1, $2, $3, $4)",
+            )
+            .bind(order.environment.as_str())
+            .bind(order.catalog.as_str())
+            .bind(left.to_string())
+            .bind(order.generation)
+            .execute(&mut *tx)
+            .await?;
+        }
+        if let Some(key) = &key {
+            sqlx::query(
+                "INSERT INTO idempotency_keys (key, request, environment, catalog, generation)
+                 VALUES ($1, $2, $3, $4, $5)",
+            )
+            .bind(&key.key)
+            .bind(key.request.as_str())
+            .bind(order.environment.as_str())
+            .bind(order.catalog.as_str())
+            .bind(order.generation)
+            .execute(&mut *tx)
+            .await?;
+        }
+        events::append(&mut tx, event).await?;
+        tx.commit().await?;
+        Ok(order)
+    }
+
+    async fn holds(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+    ) -> Result<Vec<CatalogVersion>> {
+        let held: Vec<String> = sqlx::query_scalar(
+            "SELECT version FROM holds WHERE environment = $1 AND catalog = $2 ORDER BY generation DESC",
+        )
+        .bind(environment.as_str())
+        .bind(catalog.as_str())
+        .fetch_all(&self.reader)
+        .await?;
+        held.iter().map(|v| parsed("catalogVersion", v)).collect()
+    }
+
+    async fn release_hold(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+        generation: i64,
+        held: CatalogVersion,
+        event: NewEvent,
+    ) -> Result<()> {
+        let mut tx = self.write().await?;
+        let done = sqlx::query(
+            "DELETE FROM holds WHERE environment = $1 AND catalog = $2 AND version = $3 AND EXISTS (
+                 SELECT 1 FROM pointers p
+                 WHERE p.environment = $1 AND p.catalog = $2 AND p.generation = $4
+             )",
+        )
+        .bind(environment.as_str())
+        .bind(catalog.as_str())
+        .bind(held.to_string())
+        .bind(generation)
+        .execute(&mut *tx)
+        .await?;
+        if done.rows_affected() == 0 {
+            let current = pointer(&mut tx, environment, catalog).await?;
+            return Err(StoreError::Moved(current.map(Box::new)));
+        }
+        events::append(&mut tx, event).await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+/// The compare-and-set: whether the pointer stood at the generation before `order`, and stands at `order` now.
+async fn set_pointer(db: &mut SqliteConnection, order: &Move) -> Result<bool> {
+    let statement = if order.generation == 1 {
+        "INSERT INTO pointers (environment, catalog, version, generation, moved_by, moved_at)
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (environment, catalog) DO NOTHING"
+    } else {
+        "UPDATE pointers SET version = $3, generation = $4, moved_by = $5, moved_at = $6
+         WHERE environment = $1 AND catalog = $2 AND generation = $4 - 1"
+    };
+    let done = sqlx::query(statement)
+        .bind(order.environment.as_str())
+        .bind(order.catalog.as_str())
+        .bind(order.to.to_string())
+        .bind(order.generation)
+        .bind(&order.actor)
+        .bind(time(order.at))
+        .execute(db)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+async fn pointer(
+    db: &mut SqliteConnection,
+    environment: &EnvironmentName,
+    catalog: &CatalogName,
+) -> Result<Option<EnvironmentPointer>> {
+    let row: Option<PointerRow> = sqlx::query_as(
+        "SELECT p.*, v.digest, (
+                 SELECT h.version FROM holds h
+                 WHERE h.environment = p.environment AND h.catalog = p.catalog
+                 ORDER BY h.generation DESC LIMIT 1
+             ) AS hold
+             FROM pointers p
+         JOIN versions v ON v.catalog = p.catalog AND v.version = p.version
+         WHERE p.environment = $1 AND p.catalog = $2",
+    )
+    .bind(environment.as_str())
+    .bind(catalog.as_str())
+    .fetch_optional(db)
+    .await?;
+    row.map(EnvironmentPointer::try_from).transpose()
+}
+
+async fn answered(db: &mut SqliteConnection, key: &str) -> Result<Option<(Digest, Move)>> {
+    let request: Option<String> = sqlx::query_scalar("SELECT request FROM idempotency_keys WHERE key = $1")
+        .bind(key)
+        .fetch_optional(&mut *db)
+        .await?;
+    let Some(request) = request else { return Ok(None) };
+    let row: MoveRow = sqlx::query_as(
+        "SELECT m.* FROM moves m JOIN idempotency_keys k
+             ON k.environment = m.environment AND k.catalog = m.catalog AND k.generation = m.generation
+         WHERE k.key = $1",
+    )
+    .bind(key)
+    .fetch_one(db)
+    .await?;
+    Ok(Some((parsed("request digest", &request)?, row.try_into()?)))
+}

@@ -1,0 +1,84 @@
+//! The audit log.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use sqlx::{FromRow, SqliteConnection};
+
+use super::{SqliteStore, from_json, limit, parsed, time, to_json};
+use crate::{
+    catalog::{Event, event::NewEvent},
+    store::{Events, Result},
+};
+
+#[derive(FromRow)]
+struct Row {
+    seq: i64,
+    at: String,
+    actor: String,
+    kind: String,
+    subject: String,
+    data: String,
+    previous: String,
+    digest: String,
+}
+
+impl TryFrom<Row> for Event {
+    type Error = crate::store::StoreError;
+    fn try_from(row: Row) -> Result<Self> {
+        Ok(Self {
+            seq: row.seq,
+            at: parsed::<DateTime<Utc>>("event time", &row.at)?,
+            actor: row.actor,
+            kind: row.kind,
+            subject: row.subject,
+            data: from_json("event data", &row.data)?,
+            previous: parsed("event digest", &row.previous)?,
+            digest: parsed("event digest", &row.digest)?,
+        })
+    }
+}
+
+/// Chains an event behind the last one, inside the transaction of the write that it describes.
+pub(super) async fn append(db: &mut SqliteConnection, event: NewEvent) -> Result<()> {
+    let last: Option<(i64, String)> =
+        sqlx::query_as("SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1")
+            .fetch_optional(&mut *db)
+            .await?;
+    let last = last.map(|(seq, digest)| Ok::<_, super::StoreError>((seq, parsed("event digest", &digest)?)));
+    let event = Event::chained(event, last.transpose()?);
+    sqlx::query(
+        "INSERT INTO events (seq, at, actor, kind, subject, data, previous, digest)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(event.seq)
+    .bind(time(event.at))
+    .bind(&event.actor)
+    .bind(&event.kind)
+    .bind(&event.subject)
+    .bind(to_json("event data", &event.data)?)
+    .bind(event.previous.as_str())
+    .bind(event.digest.as_str())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+#[async_trait]
+impl Events for SqliteStore {
+    async fn events(&self, count: usize) -> Result<Vec<Event>> {
+        let rows: Vec<Row> = sqlx::query_as("SELECT * FROM events ORDER BY seq DESC LIMIT $1")
+            .bind(limit(count))
+            .fetch_all(&self.reader)
+            .await?;
+        rows.into_iter().map(Event::try_from).collect()
+    }
+
+    async fn events_after(&self, seq: i64, count: usize) -> Result<Vec<Event>> {
+        let rows: Vec<Row> = sqlx::query_as("SELECT * FROM events WHERE seq > $1 ORDER BY seq LIMIT $2")
+            .bind(seq)
+            .bind(limit(count))
+            .fetch_all(&self.reader)
+            .await?;
+        rows.into_iter().map(Event::try_from).collect()
+    }
+}

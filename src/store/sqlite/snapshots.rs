@@ -1,0 +1,202 @@
+//! Listings, snapshots and the texts of tools.
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use sqlx::{FromRow, SqliteConnection};
+
+use super::{
+    SqliteStore, events, from_json, from_word, limit, parsed, parsed_opt, put_content, time, to_json,
+};
+use crate::{
+    catalog::event::NewEvent,
+    contract::{self, Contract},
+    json::Digest,
+    name::ServerName,
+    snapshot::{RawTool, Snapshot},
+    store::{ListingRow, NewListing, Result, Snapshots, StoreError},
+};
+
+#[derive(FromRow)]
+struct Row {
+    id: i64,
+    server: String,
+    at: String,
+    outcome: String,
+    snapshot: Option<String>,
+    tools: Option<i64>,
+    provenance: String,
+    evidence: String,
+}
+
+impl TryFrom<Row> for ListingRow {
+    type Error = StoreError;
+    fn try_from(row: Row) -> Result<Self> {
+        Ok(Self {
+            id: row.id,
+            server: parsed("server name", &row.server)?,
+            at: parsed("listing time", &row.at)?,
+            outcome: from_word("outcome", &row.outcome)?,
+            digest: parsed_opt("snapshot digest", row.snapshot.as_deref())?,
+            tools: row.tools.and_then(|n| usize::try_from(n).ok()),
+            provenance: from_json("provenance", &row.provenance)?,
+            evidence: from_json("evidence", &row.evidence)?,
+        })
+    }
+}
+
+#[async_trait]
+impl Snapshots for SqliteStore {
+    async fn record_listing(&self, listing: NewListing, event: NewEvent) -> Result<ListingRow> {
+        let mut tx = self.write().await?;
+        let mut held = None;
+        if let Some((snapshot, contracts)) = &listing.snapshot {
+            put_snapshot(&mut tx, snapshot, contracts).await?;
+            held = Some((snapshot.digest.clone(), snapshot.tools.len()));
+        }
+        let id: i64 = sqlx::query_scalar(
+            "INSERT INTO listings (server, at, outcome, snapshot, provenance, evidence)
+             VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+        )
+        .bind(listing.server.as_str())
+        .bind(time(listing.at))
+        .bind(listing.outcome.as_str())
+        .bind(held.as_ref().map(|(digest, _)| digest.as_str()))
+        .bind(to_json("provenance", &listing.provenance)?)
+        .bind(to_json("evidence", &listing.evidence)?)
+        .fetch_one(&mut *tx)
+        .await?;
+        events::append(&mut tx, event.with("listing", id)).await?;
+        tx.commit().await?;
+        let (digest, tools) = held.unzip();
+        let NewListing { server, at, outcome, provenance, evidence, .. } = listing;
+        Ok(ListingRow { id, server, at, outcome, digest, tools, provenance, evidence })
+    }
+
+    async fn servers(&self) -> Result<Vec<ServerName>> {
+        let names: Vec<String> = sqlx::query_scalar("SELECT DISTINCT server FROM listings ORDER BY server")
+            .fetch_all(&self.reader)
+            .await?;
+        names.iter().map(|n| parsed("server name", n)).collect()
+    }
+
+    async fn listings(&self, server: &ServerName, count: usize) -> Result<Vec<ListingRow>> {
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence
+             FROM listings l LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
+             WHERE l.server = $1 ORDER BY l.id DESC LIMIT $2",
+        )
+        .bind(server.as_str())
+        .bind(limit(count))
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(ListingRow::try_from).collect()
+    }
+
+    async fn last_ok(&self, server: &ServerName) -> Result<Option<ListingRow>> {
+        let row: Option<Row> = sqlx::query_as(
+            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence
+             FROM listings l JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
+             WHERE l.server = $1 ORDER BY l.id DESC LIMIT 1",
+        )
+        .bind(server.as_str())
+        .fetch_optional(&self.reader)
+        .await?;
+        row.map(ListingRow::try_from).transpose()
+    }
+
+    async fn snapshot(&self, server: &ServerName, digest: &Digest) -> Result<Option<Snapshot>> {
+        let provenance: Option<String> = sqlx::query_scalar(
+            "SELECT provenance FROM listings WHERE server = $1 AND snapshot = $2 ORDER BY id DESC LIMIT 1",
+        )
+        .bind(server.as_str())
+        .bind(digest.as_str())
+        .fetch_optional(&self.reader)
+        .await?;
+        let Some(provenance) = provenance else { return Ok(None) };
+        let texts: Vec<String> = sqlx::query_scalar(
+            "SELECT c.body FROM snapshot_tools t JOIN content c ON c.digest = t.content
+             WHERE t.server = $1 AND t.snapshot = $2 ORDER BY t.position",
+        )
+        .bind(server.as_str())
+        .bind(digest.as_str())
+        .fetch_all(&self.reader)
+        .await?;
+        let tools = texts.into_iter().enumerate().map(|(index, text)| {
+            let raw = RawValue::from_string(text)
+                .map_err(|e| StoreError::Corrupt { what: "tool", cause: e.to_string() })?;
+            Ok(RawTool { index, raw })
+        });
+        let snapshot = Snapshot::new(
+            server.clone(),
+            from_json("provenance", &provenance)?,
+            tools.collect::<Result<Vec<_>>>()?,
+        );
+        if &snapshot.digest != digest {
+            let cause = format!("its tools make {}", snapshot.digest);
+            return Err(StoreError::Corrupt { what: "snapshot", cause });
+        }
+        Ok(Some(snapshot))
+    }
+
+    async fn snapshots_like(&self, server: &ServerName, hex: &str) -> Result<Vec<Digest>> {
+        let digests: Vec<String> = sqlx::query_scalar(
+            "SELECT digest FROM snapshots WHERE server = $1 AND substr(digest, 8, $2) = $3 ORDER BY digest",
+        )
+        .bind(server.as_str())
+        .bind(limit(hex.len()))
+        .bind(hex)
+        .fetch_all(&self.reader)
+        .await?;
+        digests.iter().map(|d| parsed("snapshot digest", d)).collect()
+    }
+
+    async fn tool_text(&self, raw: &Digest) -> Result<Option<String>> {
+        let text = sqlx::query_scalar(
+            "SELECT c.body FROM contracts k JOIN content c ON c.digest = k.content WHERE k.raw = $1 LIMIT 1",
+        )
+        .bind(raw.as_str())
+        .fetch_optional(&self.reader)
+        .await?;
+        Ok(text)
+    }
+}
+
+/// Keeps a snapshot; one that is known already writes nothing.
+async fn put_snapshot(db: &mut SqliteConnection, snapshot: &Snapshot, contracts: &[Contract]) -> Result<()> {
+    let new = sqlx::query(
+        "INSERT INTO snapshots (server, digest, tools) VALUES ($1, $2, $3) ON CONFLICT (server, digest) DO NOTHING",
+    )
+    .bind(snapshot.server.as_str())
+    .bind(snapshot.digest.as_str())
+    .bind(limit(snapshot.tools.len()))
+    .execute(&mut *db)
+    .await?;
+    if new.rows_affected() == 0 {
+        return Ok(());
+    }
+    for (tool, contract) in snapshot.tools.iter().zip(contracts) {
+        let content = put_content(db, tool.raw.get()).await?;
+        sqlx::query(
+            "INSERT INTO snapshot_tools (server, snapshot, position, content) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(snapshot.server.as_str())
+        .bind(snapshot.digest.as_str())
+        .bind(limit(tool.index))
+        .bind(content.as_str())
+        .execute(&mut *db)
+        .await?;
+        sqlx::query(
+            "INSERT INTO contracts (content, policy, tool, raw, contract, presentation)
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (content, policy) DO NOTHING",
+        )
+        .bind(content.as_str())
+        .bind(contract::POLICY)
+        .bind(&contract.name)
+        .bind(contract.digests.raw.as_str())
+        .bind(contract.digests.contract.as_str())
+        .bind(contract.digests.presentation.as_str())
+        .execute(&mut *db)
+        .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! What every page has: the frame around it, and how requests for pages are read.
+
+use askama::Template;
+use axum::{
+    extract::{FromRequest, FromRequestParts, Request, path::ErrorKind, rejection::PathRejection},
+    http::{StatusCode, header, request::Parts},
+    response::{IntoResponse, Redirect, Response},
+};
+use chrono::{DateTime, Utc};
+use serde::de::DeserializeOwned;
+
+use super::error::Error;
+use crate::app::{App, AppError, Kind};
+
+/// The frame around a page.
+pub(super) struct Frame {
+    /// The entry of the main navigation that this page belongs to, by its path.
+    pub(super) section: &'static str,
+    /// When the page was made; ages are counted from here.
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Frame {
+    pub(super) fn new(app: &App, section: &'static str) -> Self {
+        Self { section, now: app.now() }
+    }
+}
+
+/// A page as an answer. Pages show what is true now, so none is kept.
+pub(super) fn page(status: StatusCode, template: &impl Template) -> Response {
+    match template.render() {
+        Ok(html) => {
+            let headers =
+                [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
+            (status, headers, html).into_response()
+        }
+        Err(e) => {
+            tracing::error!(error = %e, "a page could not be rendered");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// After a form: on to the page that shows what it did.
+pub(super) fn see(path: &str) -> Response {
+    Redirect::to(path).into_response()
+}
+
+/// The named parts of the path.
+pub(super) struct Path<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Error;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(value)) => Ok(Self(value)),
+            Err(PathRejection::FailedToDeserializePathParams(e)) => Err(match e.kind() {
+                ErrorKind::DeserializeError { message, .. } | ErrorKind::Message(message) => invalid(message),
+                other => invalid(&other.to_string()),
+            }),
+            Err(other) => Err(invalid(&other.body_text())),
+        }
+    }
+}
+
+/// A draft's number in a path: `31`, or `d-31` as people see it.
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct DraftId(pub(super) i64);
+
+impl TryFrom<String> for DraftId {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        let digits = text.strip_prefix("d-").unwrap_or(&text);
+        digits
+            .parse()
+            .map(Self)
+            .map_err(|_| format!("`{text}` is no draft; drafts are numbered, such as d-31"))
+    }
+}
+
+/// The query string.
+pub(super) struct Query<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Error;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        let read = axum::extract::Query::from_request_parts(parts, state).await;
+        read.map(|axum::extract::Query(value)| Self(value)).map_err(|e| invalid(&e.body_text()))
+    }
+}
+
+/// A form that was sent.
+pub(super) struct Form<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
+    type Rejection = Error;
+    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+        let read = axum::extract::Form::from_request(request, state).await;
+        read.map(|axum::extract::Form(value)| Self(value)).map_err(|e| invalid(&e.body_text()))
+    }
+}
+
+fn invalid(message: &str) -> Error {
+    Error::App(AppError::new(Kind::Invalid, "invalid-request", message))
+}

@@ -1,0 +1,56 @@
+//! `/rules` and `/rules/{rule}`: what each rule sees, why it matters, and what to do instead. Written by the rules
+//! themselves, so it cannot differ from what is judged.
+
+use askama::Template;
+use axum::{extract::State, http::StatusCode, response::Response};
+
+use super::{
+    error::Error,
+    filters,
+    page::{Frame, Path, page},
+};
+use crate::{
+    app::{App, AppError, Kind},
+    diff::{rule::Rule, rules},
+};
+
+#[derive(Template)]
+#[template(path = "rules.html")]
+struct Rules {
+    frame: Frame,
+    rules: &'static [&'static Rule],
+}
+
+/// Every rule.
+pub(super) async fn show_rules(State(app): State<App>) -> Response {
+    page(StatusCode::OK, &Rules { frame: Frame::new(&app, "/rules"), rules: rules::all() })
+}
+
+#[derive(Template)]
+#[template(path = "rule.html")]
+struct RulePage {
+    frame: Frame,
+    rule: &'static Rule,
+}
+
+impl RulePage {
+    fn surfaces(&self) -> String {
+        let words: Vec<_> = self.rule.surfaces.iter().map(|s| s.as_str()).collect();
+        words.join(", ")
+    }
+
+    /// The first case, which is the published example.
+    fn example(&self) -> &'static str {
+        let cases = self.rule.cases.trim_start();
+        cases.find("\n- ").map_or(cases, |end| &cases[..end]).trim_end()
+    }
+}
+
+/// One rule.
+pub(super) async fn show_rule(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Error> {
+    let Some(rule) = rules::find(&id) else {
+        let error = AppError::new(Kind::NotFound, "unknown-rule", format!("no rule is called `{id}`"));
+        return Err(error.help("the page `/rules` lists all of them").into());
+    };
+    Ok(page(StatusCode::OK, &RulePage { frame: Frame::new(&app, "/rules"), rule }))
+}

@@ -1,0 +1,56 @@
+//! `/servers` and `/servers/{server}`: what each server listed, and how each listing ended.
+
+use askama::Template;
+use axum::{extract::State, http::StatusCode, response::Response};
+
+use super::{
+    error::Error,
+    filters,
+    page::{Frame, Path, page},
+};
+use crate::{
+    app::{App, view},
+    name::ServerName,
+    snapshot::Outcome,
+};
+
+#[derive(Template)]
+#[template(path = "servers.html")]
+struct Servers {
+    frame: Frame,
+    servers: Vec<view::ServerSummary>,
+}
+
+/// Every server.
+pub(super) async fn show_servers(State(app): State<App>) -> Result<Response, Error> {
+    let servers = app.servers().await?;
+    Ok(page(StatusCode::OK, &Servers { frame: Frame::new(&app, "/servers"), servers }))
+}
+
+#[derive(Template)]
+#[template(path = "server.html")]
+struct Server {
+    frame: Frame,
+    server: view::ServerPage,
+    /// The newest listing was not good, so the tools shown are older.
+    last_failed: bool,
+}
+
+impl Server {
+    /// The digest of the good listing before this one, where the content is another.
+    fn changed_from(&self, position: usize) -> Option<&crate::json::Digest> {
+        let listing = self.server.listings.get(position)?.digest.as_ref()?;
+        let before = self.server.listings.iter().skip(position + 1).find_map(|l| l.digest.as_ref())?;
+        (before != listing).then_some(before)
+    }
+}
+
+/// One server.
+pub(super) async fn show_server(
+    State(app): State<App>,
+    Path(server): Path<ServerName>,
+) -> Result<Response, Error> {
+    let server = app.server(&server).await?;
+    let last_failed = server.listings.first().is_some_and(|l| l.outcome != Outcome::Ok);
+    Ok(page(StatusCode::OK, &Server { frame: Frame::new(&app, "/servers"), server, last_failed }))
+}

@@ -1,0 +1,94 @@
+//! Not tests: asks the service, both faces together as `main` serves them, without sockets.
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderMap, Method, Request, StatusCode},
+};
+use serde_json::Value;
+use toolpact::{app::App, http, web};
+use tower::ServiceExt as _;
+
+/// A request to be changed and sent.
+pub(crate) struct Ask {
+    method: Method,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+/// Asks for a path.
+pub(crate) fn get(path: &str) -> Ask {
+    Ask {
+        method: Method::GET,
+        path: path.to_owned(),
+        headers: vec![("host".to_owned(), "localhost:7878".to_owned())],
+        body: String::new(),
+    }
+}
+
+/// Sends JSON.
+pub(crate) fn post(path: &str, body: Value) -> Ask {
+    get(path).method(Method::POST).header("content-type", "application/json").body(&body.to_string())
+}
+
+/// Sends a form, as a browser does from our own page. Values are plain words.
+pub(crate) fn submit(path: &str, fields: &[(&str, &str)]) -> Ask {
+    let pairs: Vec<_> =
+        fields.iter().map(|(name, value)| format!("{name}={}", value.replace(' ', "+"))).collect();
+    get(path)
+        .method(Method::POST)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("sec-fetch-site", "same-origin")
+        .body(&pairs.join("&"))
+}
+
+impl Ask {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.retain(|(n, _)| n != name);
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn method(self, method: Method) -> Self {
+        Self { method, ..self }
+    }
+
+    pub(crate) fn body(self, body: &str) -> Self {
+        Self { body: body.to_owned(), ..self }
+    }
+}
+
+/// What came back.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// A header, or nothing.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |v| v.to_str().expect("our headers are text"))
+    }
+}
+
+/// Asks both faces of a service on loopback.
+pub(crate) async fn answer(app: &App, ask: Ask) -> Answer {
+    sent(http::router(app.clone()).merge(web::router(app.clone())), ask).await
+}
+
+/// Asks a router behind the common layers, on loopback.
+pub(crate) async fn sent(router: Router, ask: Ask) -> Answer {
+    let router = http::layers(router, "127.0.0.1:7878".parse().expect("an address"));
+    let mut request = Request::builder().method(ask.method).uri(&ask.path);
+    for (name, value) in &ask.headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(Body::from(ask.body)).expect("a request");
+    let response = router.oneshot(request).await.expect("a router always answers");
+    let (parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, 1 << 26).await.expect("the body ends");
+    let body = String::from_utf8(bytes.to_vec()).expect("our bodies are text");
+    Answer { status: parts.status, headers: parts.headers, body }
+}

@@ -1,0 +1,148 @@
+//! From a snapshot to a decision: which drafts form, which are refused.
+
+use toolpact::{
+    app::{Kind, view::Drift},
+    catalog::{CatalogVersion, Content, DraftStatus, event::NewEvent},
+    diff::{Assumption, Bump, Level, Report},
+    snapshot::{Evidence, Listing, Outcome, Provenance},
+    store::{Catalogs as _, NewDraft, sqlite::SqliteStore},
+};
+
+use super::{orders, refused, second, two_versions};
+use crate::support::{is, listing, noon, report, tool};
+
+#[tokio::test]
+async fn drift_makes_a_draft_and_a_newer_one_supersedes_it() {
+    let (app, _store) = two_versions().await;
+    let server = is("orders");
+    let both = [tool("a", &["id"]), tool("b", &[])];
+    let same = app.record(&server, listing(&both), "ci").await.expect("recorded");
+    assert_eq!((same.drift, same.drafts.len()), (Drift::Identical, 0));
+
+    let third = [tool("a", &["id"]), tool("b", &["x"])];
+    let drift = app.record(&server, listing(&third), "ci").await.expect("recorded");
+    assert!(matches!(drift.drift, Drift::Drift(_)), "{:?}", drift.drift);
+    let old = &drift.drafts[0];
+    let again = app.record(&server, listing(&third), "ci").await.expect("recorded");
+    assert_eq!((again.drift, again.drafts.len()), (Drift::Identical, 0));
+    assert_eq!(app.draft(&orders(), &[], "ann").await.expect("the pending one").id, old.id);
+
+    let fourth = [tool("a", &["id"]), tool("b", &["x"]), tool("c", &[])];
+    let new = app.record(&server, listing(&fourth), "ci").await.expect("recorded").drafts.remove(0);
+    let status = |id| {
+        let app = app.clone();
+        async move { app.get_draft(&orders(), id).await.expect("there").status }
+    };
+    assert_eq!((status(old.id).await, status(new.id).await), (DraftStatus::Superseded, DraftStatus::Pending));
+
+    let strict = app.draft_report(&orders(), new.id, Assumption::Strict).await.expect("judged again");
+    assert_eq!((strict.assumption, strict.baseline.as_str()), (Assumption::Strict, "orders@2026.11.30.1"));
+    assert_eq!(strict.tools.len(), new.report.tools.len());
+
+    // What was refused does not come back by itself, only when somebody asks.
+    let rejected = app.reject(&orders(), new.id, "not now", "ann").await.expect("rejected");
+    assert_eq!((rejected.status, rejected.reason.as_str()), (DraftStatus::Rejected, "not now"));
+    let swept = app.record(&server, listing(&fourth), "ci").await.expect("recorded");
+    assert!(swept.drafts.is_empty());
+    let asked = app.draft(&orders(), &[], "ann").await.expect("drafted");
+    assert!(asked.id > new.id);
+
+    // Back at what is approved: nothing is left to review.
+    app.record(&server, listing(&both), "ci").await.expect("recorded");
+    assert_eq!(status(asked.id).await, DraftStatus::Superseded);
+    assert_eq!(refused(app.draft(&orders(), &[], "ann").await).1, "nothing-changed");
+    let (kind, code, message) = refused(app.approve(&orders(), asked.id, false, "why not", "ann").await);
+    assert_eq!((kind, code), (Kind::Conflict, "draft-decided"), "{message}");
+    assert_eq!(app.verify_events().await.expect("checked").broken, None);
+}
+
+#[tokio::test]
+async fn a_failed_listing_is_kept_and_never_reads_as_tools_removed() {
+    let (app, _store) = two_versions().await;
+    for outcome in Outcome::ALL.into_iter().filter(|o| *o != Outcome::Ok) {
+        let evidence = Evidence { message: "it failed".to_owned(), ..Evidence::default() };
+        let failed =
+            Listing { outcome, evidence, provenance: Provenance::file("x"), tools: listing(&[]).tools };
+        let recorded = app.record(&is("orders"), failed, "ci").await.expect("recorded");
+        assert_eq!((recorded.drift, recorded.listing.digest), (Drift::Unknown, None));
+        assert!(recorded.drafts.is_empty() && recorded.skipped.is_empty());
+    }
+    let page = app.server(&is("orders")).await.expect("there");
+    assert_eq!((page.listings.len(), page.tools.len()), (10, 2));
+    assert_eq!(page.listings[0].evidence.message, "it failed");
+
+    // A list with a tool that cannot be read is not `ok`, whoever says so.
+    let mut odd = listing(&[tool("a", &[])]);
+    odd.tools[0].raw = serde_json::value::RawValue::from_string("{\"name\":\"a\"}".to_owned()).expect("JSON");
+    let recorded = app.record(&is("orders"), odd, "ci").await.expect("recorded");
+    assert_eq!(recorded.listing.outcome, Outcome::Malformed);
+    assert_eq!(recorded.listing.evidence.message, "server `orders`: tool `a` has no `inputSchema`");
+}
+
+/// A pending draft of catalog `orders` with this report, as if the engine had judged so.
+async fn judged(store: &SqliteStore, base: Option<CatalogVersion>, report: Report) -> i64 {
+    let new = NewDraft {
+        catalog: orders(),
+        base,
+        content: Content::default(),
+        report,
+        created_by: "ci".to_owned(),
+        created_at: noon(),
+    };
+    let event = NewEvent {
+        at: noon(),
+        actor: "ci".to_owned(),
+        kind: "draft.created",
+        subject: "catalog/orders".to_owned(),
+        data: serde_json::json!({}),
+    };
+    store.open_draft(new, event).await.expect("opened").id
+}
+
+#[tokio::test]
+async fn the_policy_blocks_what_nobody_accepted_and_absolute_findings_for_ever() {
+    let cases = [
+        (Level::Compatible, false, false, None),
+        (Level::Risky, false, false, None),
+        (Level::Breaking, false, false, Some("policy-blocks")),
+        (Level::Undecided, false, false, Some("policy-blocks")),
+        (Level::Breaking, false, true, None),
+        (Level::Undecided, false, true, None),
+        (Level::Breaking, true, true, Some("absolute-finding")),
+        (Level::Compatible, true, true, Some("absolute-finding")),
+    ];
+    for (level, absolute, accept, code) in cases {
+        let (app, store) = two_versions().await;
+        let id = judged(&store, Some(second()), report("a", level, Bump::Major, absolute)).await;
+        assert_eq!(refused(app.approve(&orders(), id, true, "", "ann").await).1, "empty-reason");
+        let answer = app.approve(&orders(), id, accept, "we asked everyone", "ann").await;
+        match code {
+            None => assert_eq!(answer.map_err(|e| e.message).map(|v| v.version), Ok(is("2026.11.30.2"))),
+            Some(code) => {
+                let (kind, found, message) = refused(answer);
+                assert_eq!((kind, found), (Kind::Blocked, code), "{message}");
+                assert_eq!(app.get_draft(&orders(), id).await.expect("there").status, DraftStatus::Pending);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_draft_whose_base_was_overtaken_cannot_be_approved() {
+    let (app, store) = two_versions().await;
+    let id = judged(&store, Some(second()), report("a", Level::Compatible, Bump::Minor, false)).await;
+    app.apply("orders.yaml", "catalogVersion: 2026.12.24\ntools: []\n", "ann").await.expect("applied");
+    let (kind, code, message) = refused(app.approve(&orders(), id, true, "go", "ann").await);
+    assert_eq!((kind, code), (Kind::Conflict, "stale-draft"));
+    assert_eq!(
+        message,
+        format!(
+            "draft `d-{id}` was made on 2026.11.30.1, the newest version of catalog `orders` is 2026.12.24"
+        )
+    );
+    // The next version does not sort before the one that came from a later day.
+    let next =
+        judged(&store, Some(is("2026.12.24")), report("a", Level::Compatible, Bump::Minor, false)).await;
+    let version = app.approve(&orders(), next, false, "go", "ann").await.expect("approved");
+    assert_eq!(version.version, is("2026.12.24.1"));
+}

@@ -1,0 +1,144 @@
+//! Real MCP servers, as published: each is snapshot, compared with itself over another way, and gated.
+//!
+//! `tests/run` installs them and says where in TOOLPACT_REAL_SERVERS. Without them these tests pass and say so; in CI
+//! they fail.
+
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use crate::command::User;
+
+/// The path of an installed server's program, or nothing, said loudly, where it is not there.
+fn installed(folder: &str, program: &str) -> Option<PathBuf> {
+    let path = env::var_os("TOOLPACT_REAL_SERVERS").map(|root| Path::new(&root).join(folder).join(program));
+    match path.filter(|p| p.exists()) {
+        Some(path) => Some(path),
+        None => {
+            let message = format!("LEFT OUT: the real server {folder} is not installed; run tests/run");
+            assert!(env::var("CI").as_deref() != Ok("true"), "{message}");
+            eprintln!("{message}");
+            None
+        }
+    }
+}
+
+fn npm(folder: &str, program: &str) -> Option<PathBuf> {
+    installed(folder, &format!("node_modules/.bin/{program}"))
+}
+
+/// Takes a snapshot of a command under a name, twice, and gates the command against it.
+fn settle(user: &User, name: &str, command: &[&str]) -> String {
+    let with = |args: &[&str]| user.run(&[args, &["--"], command].concat());
+    let first = with(&["snapshot", name]).code(0).stdout;
+    let second = with(&["snapshot", name]).code(0).stdout;
+    assert!(second.contains("identical to the snapshot before"), "{second}");
+    let gate = with(&["gate", "--baseline", &format!("{name}@latest")]).code(0).stdout;
+    assert!(gate.contains("nothing changed"), "{gate}");
+    first
+}
+
+/// How many tools a snapshot's answer says.
+fn tools(answer: &str) -> usize {
+    let words: Vec<&str> = answer.split_whitespace().take(2).collect();
+    words.last().and_then(|w| w.parse().ok()).unwrap_or_else(|| panic!("no number of tools in {answer}"))
+}
+
+#[test]
+fn everything_is_the_same_over_stdio_and_http() {
+    let Some(program) = npm("everything-2026.8.31", "mcp-server-everything") else { return };
+    let user = User::new();
+    let program = program.to_string_lossy();
+    let answer = settle(&user, "everything", &[&program, "stdio"]);
+    assert_eq!(tools(&answer), 13, "{answer}");
+
+    let served = Served::start(Path::new(&*program));
+    let url = format!("http://127.0.0.1:{}/mcp", served.port);
+    let gate = user.run(&["gate", "--baseline", "everything@latest", "--url", &url]).code(0);
+    assert!(gate.stdout.contains("nothing changed"), "{}", gate.stdout);
+    let answer = user.run(&["snapshot", "everything", "--url", &url]).code(0).stdout;
+    assert!(answer.contains("identical to the snapshot before"), "{answer}");
+}
+
+#[test]
+fn a_year_of_the_filesystem_server_is_judged() {
+    let (Some(old), Some(new)) = (
+        npm("filesystem-2025.8.21", "mcp-server-filesystem"),
+        npm("filesystem-2026.8.31", "mcp-server-filesystem"),
+    ) else {
+        return;
+    };
+    let user = User::new();
+    let home = user.home().to_string_lossy().into_owned();
+    settle(&user, "filesystem", &[&old.to_string_lossy(), &home]);
+    let command = [&*new.to_string_lossy(), &home];
+    let gate = user.run(
+        &[&["gate", "--baseline", "filesystem@latest", "--format", "json", "--"], &command[..]].concat(),
+    );
+    let gate = gate.code(1);
+    let report: serde_json::Value = serde_json::from_str(&gate.stdout).expect("it is JSON");
+    // In that year every tool got a title, hints and an output schema; and one call broke that nobody announced.
+    let tools = report["tools"].as_array().expect("it lists tools");
+    assert!(tools.len() > 10 && tools.iter().all(|t| t["status"] != "removed"), "{report:#}");
+    let breaking: Vec<&serde_json::Value> = tools
+        .iter()
+        .flat_map(|t| t["findings"].as_array().expect("it has findings"))
+        .filter(|f| f["level"] == "breaking")
+        .collect();
+    assert_eq!(breaking.len(), 1, "{report:#}");
+    assert_eq!(breaking[0]["pointer"], "/properties/paths/minItems");
+    assert_eq!(breaking[0]["witness"]["value"], serde_json::json!({"paths": []}));
+    assert_eq!(report["blockedBy"]["tool"], "read_multiple_files");
+}
+
+#[test]
+fn the_git_server_of_pypi_is_listed() {
+    let Some(program) = installed("git-2026.10.19", "bin/mcp-server-git") else { return };
+    let answer = settle(&User::new(), "git", &[&program.to_string_lossy()]);
+    assert!(tools(&answer) >= 10, "{answer}");
+}
+
+#[test]
+fn the_time_server_of_pypi_is_listed() {
+    let Some(program) = installed("time-2026.10.19", "bin/mcp-server-time") else { return };
+    let answer = settle(&User::new(), "time", &[&program.to_string_lossy(), "--local-timezone", "UTC"]);
+    assert_eq!(tools(&answer), 2, "{answer}");
+}
+
+/// A server over Streamable HTTP; ended when dropped.
+struct Served {
+    child: Child,
+    port: u16,
+}
+
+impl Served {
+    fn start(program: &Path) -> Self {
+        // Bound and dropped: free, and nobody's for now.
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("loopback").port();
+        let mut child = Command::new(program)
+            .arg("streamableHttp")
+            .env("PORT", port.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let lines = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
+        let mut lines = lines.map_while(Result::ok);
+        assert!(lines.any(|l| l.contains("listening on port")), "the server does not say that it listens");
+        // Somebody has to read what it says from now on, or it would stop at a full pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, port }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}

@@ -1,0 +1,225 @@
+//! What the database keeps, keeps once, and refuses to forget.
+
+use std::{path::Path, sync::Arc};
+
+use sqlx::{AssertSqlSafe, ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use tempfile::TempDir;
+use toolpact::{
+    app::{App, Kind},
+    snapshot::Listing,
+    store::{Snapshots as _, sqlite::SqliteStore},
+};
+
+use crate::support::{Noon, is, listing, to, tool};
+
+/// A file with one version promoted once, the use cases over it, and a connection behind their back.
+struct Behind {
+    folder: TempDir,
+    app: App,
+    db: SqliteConnection,
+}
+
+impl Behind {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("toolpact.db");
+        let app = App::open(&file, Arc::new(Noon)).await.expect("opened");
+        app.record(&is("orders"), listing(&[tool("a", &["id"])]), "ci").await.expect("recorded");
+        let draft = app.draft(&is("orders"), &[is("orders")], "ci").await.expect("drafted");
+        app.approve(&is("orders"), draft.id, false, "first", "ann").await.expect("approved");
+        app.promote(&to("production", is("2026.11.30"), 0)).await.expect("promoted");
+        let db = SqliteConnectOptions::new().filename(&file).connect().await.expect("a second connection");
+        Self { folder, app, db }
+    }
+
+    async fn run(&mut self, sql: &str) -> Result<u64, String> {
+        let done = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut self.db).await;
+        done.map(|d| d.rows_affected()).map_err(|e| e.to_string())
+    }
+
+    async fn count(&mut self, table: &str) -> i64 {
+        let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+        sqlx::query_scalar(sql).fetch_one(&mut self.db).await.expect("a count")
+    }
+}
+
+/// One tool, spelled as given.
+fn spelled(text: &str) -> Listing {
+    toolpact::app::view::file_listing("x", text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[tokio::test]
+async fn unchanged_sweeps_write_no_content() {
+    let mut behind = Behind::new().await;
+    let tables = ["content", "contracts", "snapshots", "snapshot_tools"];
+    let mut before = Vec::new();
+    for table in tables {
+        before.push(behind.count(table).await);
+    }
+    for _ in 0..3 {
+        behind.app.record(&is("orders"), listing(&[tool("a", &["id"])]), "ci").await.expect("recorded");
+    }
+    for (table, before) in tables.into_iter().zip(before) {
+        assert_eq!(behind.count(table).await, before, "{table}");
+    }
+    assert_eq!(behind.count("listings").await, 4);
+    // Another server with the same tool shares its text.
+    let content = behind.count("content").await;
+    behind.app.record(&is("mirror"), listing(&[tool("a", &["id"])]), "ci").await.expect("recorded");
+    assert_eq!(behind.count("content").await, content);
+    assert_eq!(behind.count("snapshots").await, 2);
+}
+
+#[tokio::test]
+async fn every_byte_of_a_tool_is_kept_though_its_digest_ignores_spelling() {
+    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
+    let app = App::new(Arc::new(store.clone()), Arc::new(Noon));
+    let texts = [
+        r#"{ "name": "a", "inputSchema": {"type":"object"}, "x-odd": 1.0, "é": "\u00e9" }"#,
+        r#"{"inputSchema":{"type":"object"},"é":"é","name":"a","x-odd":1}"#,
+    ];
+    let mut digests = Vec::new();
+    for (server, text) in ["one", "two"].into_iter().zip(texts) {
+        let row =
+            app.record(&is(server), spelled(&format!("[{text}]")), "ci").await.expect("recorded").listing;
+        let digest = row.digest.expect("ok");
+        let kept = store.snapshot(&is(server), &digest).await.expect("read").expect("there");
+        assert_eq!(kept.tools[0].raw.get(), text);
+        digests.push(digest);
+    }
+    assert_eq!(digests[0], digests[1]);
+}
+
+#[tokio::test]
+async fn history_can_be_read_and_added_to_but_not_changed() {
+    let mut behind = Behind::new().await;
+    let cases = [
+        ("UPDATE versions SET reason = 'other'", "versions are immutable"),
+        ("DELETE FROM versions", "versions are kept"),
+        ("UPDATE content SET body = '{}'", "content is immutable"),
+        ("DELETE FROM content", "FOREIGN KEY constraint failed"),
+        ("UPDATE drafts SET status = 'pending', version = NULL", "decided drafts are final"),
+        ("DELETE FROM drafts", "drafts are kept"),
+        ("UPDATE moves SET actor = 'bob'", "moves are only ever added"),
+        ("DELETE FROM moves", "moves are only ever added"),
+        ("UPDATE events SET actor = 'bob'", "events are only ever added"),
+        ("DELETE FROM events WHERE seq = 1", "events are only ever added"),
+        ("UPDATE pointers SET version = '2027.01.01'", "FOREIGN KEY constraint failed"),
+        ("UPDATE moves SET to_version = '2027.01.01'", "moves are only ever added"),
+        ("UPDATE pointers SET generation = 0", "CHECK constraint failed"),
+        ("UPDATE listings SET outcome = 'timeout'", "CHECK constraint failed"),
+    ];
+    for (sql, refusal) in cases {
+        let answer = behind.run(sql).await;
+        assert!(answer.as_ref().is_err_and(|e| e.contains(refusal)), "{sql}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn tampering_with_the_log_is_found_at_the_event() {
+    let drop = "DROP TRIGGER events_are_immutable; DROP TRIGGER events_are_kept;";
+    let cases = [
+        ("UPDATE events SET actor = 'bob' WHERE seq = 3", 3, "its content is not what its digest says"),
+        ("UPDATE events SET data = '{}' WHERE seq = 1", 1, "its content is not what its digest says"),
+        (
+            "UPDATE events SET at = '2026-11-30T12:00:01.123456Z' WHERE seq = 2",
+            2,
+            "its content is not what its digest says",
+        ),
+        ("DELETE FROM events WHERE seq = 2", 3, "event 2 is missing"),
+        ("DELETE FROM events WHERE seq = 1", 2, "event 1 is missing"),
+        (
+            "UPDATE events SET digest = 'sha256:' || printf('%064d', 0) WHERE seq = 2",
+            2,
+            "its content is not what its digest says",
+        ),
+        (
+            "UPDATE events SET previous = 'sha256:' || printf('%064d', 0) WHERE seq = 4",
+            4,
+            "it does not name the event before it",
+        ),
+    ];
+    for (sql, seq, why) in cases {
+        let mut behind = Behind::new().await;
+        assert_eq!(behind.app.verify_events().await.expect("checked").broken, None);
+        sqlx::raw_sql(drop).execute(&mut behind.db).await.expect("dropped");
+        behind.run(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+        let broken = behind.app.verify_events().await.expect("checked").broken;
+        assert_eq!(broken, Some((seq, why.to_owned())), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_event_cannot_be_written_leaves_nothing() {
+    let mut behind = Behind::new().await;
+    let refuse = "CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'disk full'); END";
+    behind.run(refuse).await.expect("a trigger");
+    let tables = [
+        "listings",
+        "snapshots",
+        "content",
+        "contracts",
+        "drafts",
+        "versions",
+        "catalogs",
+        "moves",
+        "pointers",
+        "idempotency_keys",
+    ];
+    let mut before = Vec::new();
+    for table in tables {
+        before.push(behind.count(table).await);
+    }
+    let app = behind.app.clone();
+    let other = "catalog: orders\ncatalogVersion: 2026.12.01\ntools: []\n";
+    let mut keyed = to("staging", is("2026.11.30"), 0);
+    keyed.idempotency_key = Some("k".to_owned());
+    let failures = [
+        app.record(&is("orders"), listing(&[tool("b", &[])]), "ci").await.err(),
+        app.apply("x", other, "ann").await.err(),
+        app.apply("y", "catalog: new", "ann").await.err(),
+        app.promote(&keyed).await.err(),
+    ];
+    for failure in failures {
+        let failure = failure.expect("refused");
+        assert_eq!(failure.kind, Kind::Unavailable);
+        assert!(failure.message.contains("disk full"), "{failure}");
+    }
+    for (table, before) in tables.into_iter().zip(before) {
+        assert_eq!(behind.count(table).await, before, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_opened_again_as_it_was_left() {
+    let behind = Behind::new().await;
+    let export = behind.app.export(&is("orders"), None).await.expect("exported");
+    let again = App::open(&behind.folder.path().join("toolpact.db"), Arc::new(Noon)).await.expect("opened");
+    assert_eq!(again.export(&is("orders"), None).await.expect("exported"), export);
+    assert_eq!(again.environments().await.expect("there").len(), 1);
+    assert_eq!(again.events(100).await.expect("events"), behind.app.events(100).await.expect("events"));
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "these are notes, ".repeat(100)).expect("written");
+    let foreign = folder.path().join("foreign.db");
+    let mut db = SqliteConnectOptions::new()
+        .filename(&foreign)
+        .create_if_missing(true)
+        .connect()
+        .await
+        .expect("a file");
+    sqlx::raw_sql("CREATE TABLE theirs (id INTEGER)").execute(&mut db).await.expect("a table");
+    for path in [file.as_path(), foreign.as_path(), folder.path(), Path::new("/dev/null/x.db")] {
+        let error = App::open(path, Arc::new(Noon)).await.err().expect("refused");
+        assert_eq!((error.kind, error.code), (Kind::Unavailable, "database-unavailable"));
+        assert!(
+            error.message.starts_with(&format!("database `{}` could not be opened: ", path.display())),
+            "{error}"
+        );
+    }
+    assert_eq!(std::fs::read_to_string(&file).expect("read").len(), 1_700);
+}
