@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A text that cannot be a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` cannot name a {what}; use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
+    "`{text}` cannot be the name of {what}; use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
 )]
 pub struct InvalidName {
     /// What it was to name.
@@ -68,9 +68,9 @@ macro_rules! names {
 
 names! {
     /// A server's name.
-    ServerName = "server";
+    ServerName = "a server";
     /// A catalog's name.
-    CatalogName = "catalog";
+    CatalogName = "a catalog";
     /// An environment's name.
-    EnvironmentName = "environment";
+    EnvironmentName = "an environment";
 }

@@ -258,7 +258,7 @@ impl Report {
     pub fn findings(&self) -> impl Iterator<Item = (&ToolReport, &Finding)> {
         let mut all: Vec<_> =
             self.tools.iter().flat_map(|t| t.findings.iter().map(move |f| (t, f))).collect();
-        all.sort_by(|a, b| b.1.level.cmp(&a.1.level));
+        all.sort_by_key(|(_, f)| std::cmp::Reverse(f.level));
         all.into_iter()
     }
 

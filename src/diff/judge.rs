@@ -1,6 +1,6 @@
 //! One schema surface of one tool: what changed, whether it is proved, and the witness for each break.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     change::{Change, Place},
@@ -25,6 +25,7 @@ pub(super) struct Judged {
 
 /// Judges two schema documents that differ.
 pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assumption: Assumption) -> Judged {
+    let (baseline, candidate) = (&said_of_objects(surface, baseline), &said_of_objects(surface, candidate));
     let only = |remark: Remark| Judged {
         verdicts: Verdicts { declared: remark.level, strict: remark.level },
         remarks: vec![(remark, None)],
@@ -62,6 +63,26 @@ pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assum
         remarks.push((remark, None));
     }
     Judged { remarks, verdicts }
+}
+
+/// The `arguments` of a call are an object, whether the schema says so or not (MCP, `tools/call`).
+fn said_of_objects(surface: Surface, schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) if surface == Surface::Input && !members.contains_key("type") => {
+            let mut members = members.clone();
+            // Before 2019-09 nothing beside a reference counts.
+            if let Some(target) = members.shift_remove("$ref") {
+                let reference = json!({ "$ref": target });
+                match members.get_mut("allOf") {
+                    Some(Value::Array(all)) => all.push(reference),
+                    _ => _ = members.insert("allOf".to_owned(), json!([reference])),
+                }
+            }
+            members.insert("type".to_owned(), "object".into());
+            Value::Object(members)
+        }
+        schema => schema.clone(),
+    }
 }
 
 struct Answers {

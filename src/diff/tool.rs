@@ -127,7 +127,7 @@ fn add(compared: &mut Compared, server: &str, tool: &str, remark: Remark) {
         report.required_bump = Bump::Major;
     }
     report.findings.push(finding(server, tool, remark, None));
-    report.findings.sort_by(|a, b| b.level.cmp(&a.level));
+    report.findings.sort_by_key(|f| std::cmp::Reverse(f.level));
 }
 
 /// Two releases of one tool.
@@ -176,7 +176,7 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
         remarks.push((notation_changed::remark(Surface::Input), None));
     }
     let bump = required_bump(old, new, &remarks);
-    remarks.sort_by(|a, b| b.0.level.cmp(&a.0.level));
+    remarks.sort_by_key(|(r, _)| std::cmp::Reverse(r.level));
     let verdict = remarks.first().map_or(Level::Compatible, |(r, _)| r.level);
     let patch = (old.digests.contract != new.digests.contract)
         .then(|| serde_json::to_value(json_patch::diff(&old.normal, &new.normal)).unwrap_or(Value::Null));

@@ -141,7 +141,7 @@ fn wrong_documents_are_refused_with_the_place() {
         ("catalog: a\n\ncatalog: b", "3:1: key `catalog` stands here twice; a key has one value"),
         (
             "catalog: a b",
-            "1:10: `a b` cannot name a catalog; use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit",
+            "1:10: `a b` cannot be the name of a catalog; use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit",
         ),
         ("catalog: !x a", "1:10: catalog: tags are not read here; write the plain value"),
         ("1: a", "1:1: invalid type: integer `1`, expected a key that is a text"),
@@ -236,7 +236,7 @@ fn wrong_documents_are_refused_with_the_place() {
         ),
         (
             "catalog: a\nservers:\n  a b: {}",
-            "3:3: `a b` cannot name a server; use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit",
+            "3:3: `a b` cannot be the name of a server; use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit",
         ),
         (&long, "1:1: the document has 1048577 bytes, the limit is 1048576"),
         (&deep, "1:40: more than 32 brackets stand open, a document needs two"),

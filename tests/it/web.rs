@@ -110,7 +110,7 @@ async fn pages_that_say_no_help() {
         ("/catalogs/shop/versions/soon", StatusCode::BAD_REQUEST, "is no catalogVersion"),
         ("/catalogs/shop/drafts/4?assume=hope", StatusCode::BAD_REQUEST, "unknown variant"),
         ("/rules/enum-value-remved", StatusCode::NOT_FOUND, "No rule is called"),
-        ("/catalogs/-", StatusCode::BAD_REQUEST, "cannot name a catalog"),
+        ("/catalogs/-", StatusCode::BAD_REQUEST, "cannot be the name of a catalog"),
         ("/diff?baseline=nothing&candidate=staging", StatusCode::NOT_FOUND, "nothing"),
     ] {
         let page = answer(&app, get(path)).await;

@@ -62,13 +62,15 @@ fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
                 Remark::new(RULE.id, Level::Compatible, Surface::Presentation, &at, message).values(was, is)
             })),
             n => {
-                let map = |pick: fn(&(String, Option<Value>, Option<Value>)) -> &Option<Value>| {
-                    rest.iter().map(|c| (c.0.clone(), pick(c).clone().unwrap_or(Value::Null))).collect()
-                };
+                let (mut was, mut is) = (serde_json::Map::new(), serde_json::Map::new());
+                for (at, before, after) in rest {
+                    was.insert(at.clone(), before.unwrap_or_default());
+                    is.insert(at, after.unwrap_or_default());
+                }
                 let message = format!("{n} texts in `{key}` changed");
                 out.push(
                     Remark::new(RULE.id, Level::Compatible, Surface::Presentation, &format!("/{key}"), message)
-                        .values(Some(Value::Object(map(|c| &c.1))), Some(Value::Object(map(|c| &c.2)))),
+                        .values(Some(Value::Object(was)), Some(Value::Object(is))),
                 );
             }
         }

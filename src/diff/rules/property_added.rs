@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     what: "An optional property is declared that was not before.",
     why: "Callers that send only what was declared are not affected. Under `strict`, an open schema accepted anything \
           under that name, and accepts only the declared kind now.",
-    instead: "Nothing: this is how tools should grow.",
+    instead: "This is how tools should grow; where callers send undeclared properties, choose a name that none of them uses.",
     cases: include_str!("property_added.yaml"),
     check: Check::Schema(check),
 };

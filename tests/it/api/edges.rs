@@ -73,7 +73,7 @@ async fn names_that_cannot_be_are_refused_before_anything_is_looked_up() {
       "type": "/errors/invalid-path",
       "title": "invalid path",
       "status": 400,
-      "detail": "`-x` cannot name a server; use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit",
+      "detail": "`-x` cannot be the name of a server; use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit",
       "code": "invalid-path"
     }
     "#);
