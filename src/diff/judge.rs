@@ -280,7 +280,11 @@ fn shown_by<'c>(found: &'c Counterexample, change: &Change) -> Option<&'c schema
         Some(Place(outer.to_vec()))
     };
     found.rejections.iter().find(|r| {
-        let named = change.name.as_ref().is_none_or(|name| r.reason.contains(name.as_str()));
+        // Validators quote the names they miss or do not expect.
+        let quoted = |name: &String| {
+            r.reason.contains(&format!("\"{name}\"")) || r.reason.contains(&format!("'{name}'"))
+        };
+        let named = change.name.as_ref().is_none_or(quoted);
         let here = change.place.is(&r.at);
         let keyword = r.keyword.as_str();
         match change.rule {

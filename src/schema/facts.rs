@@ -64,6 +64,15 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Whether a schema holds a reference, at any depth.
+pub fn refers(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(k, v)| (k == "$ref" && v.is_string()) || refers(v)),
+        Value::Array(items) => items.iter().any(refers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 /// What taking a conjunction apart gave.
 pub enum Flat<'a> {
     /// Its parts; none at all means "any value".

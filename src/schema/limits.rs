@@ -21,8 +21,14 @@ pub const COUNTEREXAMPLES: usize = 64;
 /// Objections read per value.
 pub const REJECTIONS: usize = 16;
 
-/// Depth to which values are built.
-pub const VALUE_DEPTH: usize = 14;
+/// Places looked at in one search; the cases of nested unions multiply. Real pairs need below 3,000.
+pub const SEARCH_PLACES: usize = 12_000;
+
+/// Depth to which values are built; text nests no deeper than twice this ([`crate::json::MAX_DEPTH`]).
+pub const VALUE_DEPTH: usize = 50;
+
+/// Depth to which references are followed while values are built.
+pub const UNROLLED: usize = 14;
 
 /// The longest string or array that is built to show that a bound was crossed.
 pub const LONGEST: u64 = 4_096;

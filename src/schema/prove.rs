@@ -59,6 +59,11 @@ impl Prover {
         proved
     }
 
+    /// A step costs what its conjunction is long.
+    fn spend(&mut self, parts: usize) {
+        self.steps = self.steps.saturating_sub(u32::try_from(parts).unwrap_or(u32::MAX));
+    }
+
     fn contains_unseen<'a>(&mut self, inner: Inner<'a, '_>, outer: Node<'a>, depth: usize) -> bool {
         // A schema lies in itself; references mean the same only in the same document.
         if inner.iter().any(|n| same(*n, outer)) {
@@ -69,6 +74,7 @@ impl Prover {
             Flat::Unclear => return false,
             Flat::Parts(parts) => parts,
         };
+        self.spend(parts.len());
         let wanted = match facts::flatten(&[outer]) {
             Flat::Nothing => return self.empty(inner, depth),
             Flat::Unclear => return false,
@@ -363,6 +369,7 @@ impl Prover {
             Flat::Unclear => return false,
             Flat::Parts(parts) => parts,
         };
+        self.spend(parts.len());
         let mask = facts::types_of(&parts, 2);
         if mask == 0 {
             return true;
@@ -418,14 +425,7 @@ fn same(a: Node<'_>, b: Node<'_>) -> bool {
 
 /// Whether references, if there are any, lead to the same definitions.
 fn self_contained(a: Node<'_>, b: Node<'_>) -> bool {
-    fn refers(value: &Value) -> bool {
-        match value {
-            Value::Object(map) => map.iter().any(|(k, v)| (k == "$ref" && v.is_string()) || refers(v)),
-            Value::Array(items) => items.iter().any(refers),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-        }
-    }
-    !refers(a.schema) || json::equal(a.root, b.root)
+    !facts::refers(a.schema) || json::equal(a.root, b.root)
 }
 
 /// A keyword that the inner side says in the same words.

@@ -24,13 +24,15 @@ pub struct Candidate {
 /// Candidates for a conjunction, the plainest first, then the most telling.
 #[must_use]
 pub fn candidates<'a>(inner: &[Node<'a>], hints: &[Node<'a>]) -> Vec<Candidate> {
-    let mut sampler = Sampler { left: 4 * limits::SEARCH_VALUES };
+    let mut sampler = Sampler { left: 4 * limits::SEARCH_VALUES, places: limits::SEARCH_PLACES };
     sampler.sample(inner, hints, 0, limits::SEARCH_VALUES)
 }
 
 struct Sampler {
     /// Values that may still be built, at every depth.
     left: usize,
+    /// Places that may still be looked at; cases of unions multiply them.
+    places: usize,
 }
 
 impl Sampler {
@@ -41,12 +43,18 @@ impl Sampler {
         depth: usize,
         most: usize,
     ) -> Vec<Candidate> {
-        if depth > limits::VALUE_DEPTH {
+        if depth > limits::VALUE_DEPTH || self.places == 0 {
             return Vec::new();
         }
+        self.places -= 1;
         // Out of budget, one value for each place still lets the larger ones be finished.
         let most = if self.left == 0 { 1 } else { most };
         let Flat::Parts(parts) = facts::flatten(inner) else { return Vec::new() };
+        self.places = self.places.saturating_sub(parts.len() / 4);
+        // Recursion is unrolled a few times, plain nesting is followed to its end.
+        if depth > limits::UNROLLED && parts.iter().any(|p| p.get("$ref").is_some()) {
+            return Vec::new();
+        }
         if let Some(cases) = cases(inner, &parts) {
             let most_each = (most / cases.len().max(1)).max(3);
             let all = cases.iter().map(|case| self.sample(case, hints, depth, most_each)).collect();
@@ -118,15 +126,18 @@ impl Sampler {
             _ => 3,
         };
         let mut choices: Vec<(&str, Vec<Candidate>)> = Vec::new();
+        let optional = names.iter().filter(|n| !facts::requires(parts, n)).count();
         let mut base = Map::new();
         for name in names {
             let met = facts::property(parts, name).unwrap_or_default();
             let wanted = facts::property(hints, name).unwrap_or_default();
             let required = facts::requires(parts, name);
-            if !required && depth >= 8 {
+            // What both sides say in the same words tells nothing.
+            let same = alike(&met, &wanted);
+            if !required && depth >= 8 && (same || optional > 4) {
                 continue;
             }
-            let values = self.sample(&met, &wanted, depth + 1, most_each);
+            let values = self.sample(&met, &wanted, depth + 1, if same { 2 } else { most_each });
             match values.first() {
                 Some(first) if required => _ = base.insert(name.to_owned(), first.value.clone()),
                 None if required => return Vec::new(),
@@ -308,6 +319,14 @@ fn apart(like: &Candidate, nth: usize) -> Option<Value> {
         Value::String(s) => Some(Value::String(format!("{s}{nth}"))),
         Value::Number(_) => Some(json!(nth)),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Whether both sides have the same schema for a place, and no reference that could mean something else.
+fn alike(met: &[Node<'_>], wanted: &[Node<'_>]) -> bool {
+    match (met, wanted) {
+        ([a], [b]) => json::equal(a.schema, b.schema) && !facts::refers(a.schema),
+        _ => false,
     }
 }
 
