@@ -21,11 +21,11 @@ pub struct Candidate {
     pub telling: bool,
 }
 
-/// Candidates for a conjunction, the plainest first, then the most telling.
+/// At most so many candidates for a conjunction, the plainest first, then the most telling.
 #[must_use]
-pub fn candidates<'a>(inner: &[Node<'a>], hints: &[Node<'a>]) -> Vec<Candidate> {
+pub fn candidates<'a>(inner: &[Node<'a>], hints: &[Node<'a>], most: usize) -> Vec<Candidate> {
     let mut sampler = Sampler { left: 4 * limits::SEARCH_VALUES, places: limits::SEARCH_PLACES };
-    sampler.sample(inner, hints, 0, limits::SEARCH_VALUES)
+    sampler.sample(inner, hints, 0, most)
 }
 
 struct Sampler {
@@ -54,6 +54,11 @@ impl Sampler {
         // Recursion is unrolled a few times, plain nesting is followed to its end.
         if depth > limits::UNROLLED && parts.iter().any(|p| p.get("$ref").is_some()) {
             return Vec::new();
+        }
+        if most <= 2
+            && let Some(value) = simplest(&parts)
+        {
+            return vec![plain(value)];
         }
         if let Some(cases) = cases(inner, &parts) {
             let most_each = (most / cases.len().max(1)).max(3);
@@ -167,7 +172,7 @@ impl Sampler {
             for (name, values) in &choices {
                 if let Some(candidate) = values.get(round) {
                     out.push(with(&base, name, candidate));
-                    if round < 3 {
+                    if round == 0 || (round < 3 && candidate.telling) {
                         out.push(with(&full, name, candidate));
                     }
                 }
@@ -322,6 +327,25 @@ fn apart(like: &Candidate, nth: usize) -> Option<Value> {
     }
 }
 
+/// A value that can be read off the schema, where nothing but a value is wanted.
+fn simplest(parts: &[Part<'_>]) -> Option<Value> {
+    if let Some(value) =
+        given(parts).chain(facts::finite(parts).into_iter().flatten()).find(|v| fits(parts, v))
+    {
+        return Some(value.clone());
+    }
+    let mask = facts::types_of(parts, 1);
+    let value = match mask {
+        types::STRING => json!("a"),
+        types::INTEGER | types::NUMBER => json!(1),
+        types::BOOLEAN => json!(true),
+        types::ARRAY => json!([]),
+        types::OBJECT => json!({}),
+        _ => return None,
+    };
+    fits(parts, &value).then_some(value)
+}
+
 /// Whether both sides have the same schema for a place, and no reference that could mean something else.
 fn alike(met: &[Node<'_>], wanted: &[Node<'_>]) -> bool {
     match (met, wanted) {
@@ -444,9 +468,22 @@ fn order(values: Vec<Candidate>, hints: &[Part<'_>], most: usize) -> Vec<Candida
     out.extend(telling);
     out.extend(rest);
     out.extend(spare);
-    let mut seen = std::collections::HashSet::new();
-    out.retain(|c| seen.insert(c.value.to_string()));
     out.truncate(most);
+    // Twice the same scalar is twice the work; the larger ones are rarely the same.
+    let mut seen: Vec<&Value> = Vec::new();
+    let first: Vec<bool> = out
+        .iter()
+        .map(|c| {
+            let scalar = !c.value.is_object() && !c.value.is_array();
+            let new = !scalar || !seen.contains(&&c.value);
+            if scalar && new {
+                seen.push(&c.value);
+            }
+            new
+        })
+        .collect();
+    let mut first = first.into_iter();
+    out.retain(|_| first.next().unwrap_or(true));
     out
 }
 

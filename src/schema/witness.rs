@@ -22,26 +22,43 @@ pub fn search(
             && also.iter().all(|s| s.accepts(value) == Some(true))
     };
     let node = |schema| Node { schema, root: schema };
-    let mut ways: HashSet<Vec<(String, String)>> = HashSet::new();
-    let mut found: Vec<Counterexample> = Vec::new();
-    for candidate in sample::candidates(&[node(from)], &[node(hints)]) {
-        if !holds(&candidate.value) {
-            continue;
-        }
-        let rejections = outer.rejections(&candidate.value);
-        if rejections.is_empty() || !ways.insert(ways_of(&rejections)) {
-            continue;
-        }
-        found.push(smaller(Counterexample { value: candidate.value, rejections }, outer, &holds));
-        if found.len() == limits::COUNTEREXAMPLES {
-            break;
-        }
+    // A small round finds most of what there is to find.
+    let mut found =
+        round(outer, &holds, sample::candidates(&[node(from)], &[node(hints)], limits::FIRST_VALUES));
+    if found.is_empty() {
+        found =
+            round(outer, &holds, sample::candidates(&[node(from)], &[node(hints)], limits::SEARCH_VALUES));
     }
     found.sort_by_cached_key(|c| {
         let text = c.value.to_string();
         (c.rejections.len(), limits::nodes(&c.value), text.len(), text)
     });
     found.dedup_by(|a, b| a.value == b.value);
+    found
+}
+
+/// The counterexamples among some candidates, one for each way of being rejected.
+fn round(
+    outer: &Schema,
+    holds: &dyn Fn(&Value) -> bool,
+    candidates: Vec<sample::Candidate>,
+) -> Vec<Counterexample> {
+    let mut ways: HashSet<Vec<(String, String)>> = HashSet::new();
+    let mut found: Vec<Counterexample> = Vec::new();
+    for candidate in candidates {
+        // The telling ones come first; with a counterexample in hand, the rest is not worth its time.
+        if (!found.is_empty() && !candidate.telling) || !holds(&candidate.value) {
+            continue;
+        }
+        let rejections = outer.rejections(&candidate.value);
+        if rejections.is_empty() || !ways.insert(ways_of(&rejections)) {
+            continue;
+        }
+        found.push(smaller(Counterexample { value: candidate.value, rejections }, outer, holds));
+        if found.len() == limits::COUNTEREXAMPLES {
+            break;
+        }
+    }
     found
 }
 
