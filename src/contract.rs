@@ -4,12 +4,14 @@
 //! choice. Notation never counts: see [`normal`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
     json::{self, Digest, ParseError},
-    snapshot::{RawTool, Snapshot, raw_digest},
+    snapshot::{RawTool, Snapshot, digest_of_tool},
 };
 
 /// The version of the canonicalisation policy. It is stored beside every digest: a change of policy must never look
@@ -36,10 +38,10 @@ pub struct Contract {
     pub index: usize,
     /// The tool as a value; unknown fields included.
     pub tool: Value,
-    /// The normal form that the contract digest is over.
-    pub normal: Value,
-    /// The digests.
-    pub digests: Digests,
+    /// The exact text the server sent.
+    text: Box<str>,
+    /// The normal form and the digests, made when first asked for: tools whose texts are the same need neither.
+    made: OnceLock<(Value, Digests)>,
     /// The tool's text holds numbers that a [`Value`] cannot keep exactly, so equal values prove nothing.
     pub inexact: bool,
 }
@@ -97,13 +99,41 @@ impl Contract {
         {
             return Err(fail("has an `outputSchema` that is no object"));
         }
-        let normal = normal(members);
-        let digests = Digests {
-            raw: raw_digest(text),
-            contract: Digest::of(&normal),
-            presentation: Digest::of(&presentation(members)),
-        };
-        Ok(Self { index: raw.index, digests, normal, inexact: json::has_inexact_numbers(text), name, tool })
+        let (text, made) = (Box::from(text), OnceLock::new());
+        Ok(Self { index: raw.index, inexact: json::has_inexact_numbers(&text), name, tool, text, made })
+    }
+
+    /// The normal form that the contract digest is over.
+    #[must_use]
+    pub fn normal(&self) -> &Value {
+        &self.made().0
+    }
+
+    /// The digests.
+    #[must_use]
+    pub fn digests(&self) -> &Digests {
+        &self.made().1
+    }
+
+    fn made(&self) -> &(Value, Digests) {
+        self.made.get_or_init(|| {
+            let nothing = Map::new();
+            // `of` saw to it that the tool is an object.
+            let members = self.tool.as_object().unwrap_or(&nothing);
+            let normal = normal(members);
+            let digests = Digests {
+                raw: digest_of_tool(&self.text, &self.tool, self.inexact),
+                contract: Digest::of(&normal),
+                presentation: Digest::of(&presentation(members)),
+            };
+            (normal, digests)
+        })
+    }
+
+    /// Whether the server said the very same of both tools.
+    #[must_use]
+    pub fn same_raw(&self, other: &Self) -> bool {
+        self.text == other.text || self.digests().raw == other.digests().raw
     }
 
     /// `inputSchema` as received.

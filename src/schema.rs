@@ -82,11 +82,15 @@ impl Schema {
             return Err(InvalidSchema(format!("it has {nodes} members, the limit is {}", limits::MAX_NODES)));
         }
         let draft = dialect::of(source);
-        if let Err(error) = jsonschema::meta::options().validate(source) {
+        // Building a validator asks the meta-schema; only where it fails is it worth knowing what failed.
+        let validator = validator(source, draft);
+        if validator.is_none()
+            && let Err(error) = jsonschema::meta::options().validate(source)
+        {
             return Err(InvalidSchema(format!("{error} at `{}`", error.instance_path())));
         }
         let translated = dialect::translate(source, draft);
-        Ok(Self { source: source.clone(), translated, draft, validator: OnceLock::new() })
+        Ok(Self { source: source.clone(), translated, draft, validator: OnceLock::from(validator) })
     }
 
     /// The set of values whose objects hold only properties that this schema declares, at every depth. Objects of

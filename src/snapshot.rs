@@ -246,10 +246,16 @@ impl Snapshot {
 #[must_use]
 pub fn raw_digest(raw: &str) -> Digest {
     match json::parse(raw) {
-        Ok(value) if !json::has_inexact_numbers(raw) => Digest::of(&value),
-        // Numbers that a double rounds would make different texts look the same.
-        _ => Digest::of_bytes(raw.as_bytes()),
+        Ok(value) => digest_of_tool(raw, &value, json::has_inexact_numbers(raw)),
+        Err(_) => Digest::of_bytes(raw.as_bytes()),
     }
+}
+
+/// The same, for a tool that was read already.
+#[must_use]
+pub fn digest_of_tool(raw: &str, value: &Value, inexact: bool) -> Digest {
+    // Numbers that a double rounds would make different texts look the same.
+    if inexact { Digest::of_bytes(raw.as_bytes()) } else { Digest::of(value) }
 }
 
 /// Why a saved answer is no tools list.

@@ -143,5 +143,6 @@ impl App {
 fn tool_row(contract: Contract) -> ToolRow {
     let said = contract.tool.get("title").and_then(|t| t.as_str()).or(contract.description());
     let description = said.and_then(|s| s.lines().next()).unwrap_or_default().to_owned();
-    ToolRow { name: contract.name, description, digests: contract.digests, tool: contract.tool }
+    let digests = contract.digests().clone();
+    ToolRow { name: contract.name, description, digests, tool: contract.tool }
 }

@@ -103,7 +103,7 @@ impl App {
                     // Two catalogs may hold the same server; what both hold alike counts once.
                     Some((_, known)) => {
                         for contract in contracts {
-                            if !known.iter().any(|k| k.digests.raw == contract.digests.raw) {
+                            if !known.iter().any(|k| k.digests().raw == contract.digests().raw) {
                                 known.push(contract);
                             }
                         }

@@ -56,7 +56,7 @@ pub fn content(
                 contract_version,
                 compatibility,
                 status: before.map_or(ReleaseStatus::default(), |m| m.status),
-                digests: Some(contract.digests.clone()),
+                digests: Some(contract.digests().clone()),
             });
         }
     }
@@ -97,14 +97,14 @@ fn continued(
             (kept, Compatibility::Unchanged)
         }
         Some(tool) => (kept.bumped(tool.required_bump), word(tool.verdict)),
-        None if digests.raw == contract.digests.raw => (kept, Compatibility::Unchanged),
+        None if digests.raw == contract.digests().raw => (kept, Compatibility::Unchanged),
         // A difference that the report does not speak of was not proved harmless.
         None => (kept.bumped(Bump::Major), Compatibility::Undecided),
     }
 }
 
 fn returned(before: &Member, contract: &Contract) -> (ContractVersion, Compatibility) {
-    let same = before.digests.as_ref().is_some_and(|d| d.contract == contract.digests.contract);
+    let same = before.digests.as_ref().is_some_and(|d| d.contract == contract.digests().contract);
     if same {
         (before.contract_version.clone(), Compatibility::Unchanged)
     } else {

@@ -56,8 +56,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         )
         .help("save one of them to a file"));
     }
-    let baseline = side::read(&args.baseline, context)?;
-    let candidate = side::read(&args.candidate, context)?;
+    let (baseline, candidate) = side::both(&args.baseline, &args.candidate, context);
+    let (baseline, candidate) = (baseline?, candidate?);
     let report = diff(&baseline, &candidate, args.assume.into());
     Ok(Answer::from(match args.format {
         Format::Text => text::report(&report, text::Style::of_stdout()),

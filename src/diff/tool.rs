@@ -1,5 +1,7 @@
 //! One server's tools: which came, which went, and what changed in those that stayed.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
 use super::{
@@ -33,24 +35,23 @@ pub(super) fn compare(
     };
     let (was, is) = (index(before), index(after));
     let added: Vec<&Contract> = after.iter().copied().filter(|c| !was.contains_key(&c.name)).collect();
-    let mut out = Vec::new();
-    for (i, old) in before.iter().enumerate() {
+    let judged = |i: usize| {
+        let old = before[i];
         if was[&old.name][0] != i {
-            continue;
+            return None;
         }
-        match is.get(&old.name).map(Vec::as_slice) {
-            None => out.push(whole(server, old, Status::Removed, tool_removed::remark(old, &added))),
-            Some([new]) if was[&old.name].len() == 1 => {
-                out.push(release(server, old, after[*new], assumption))
-            }
+        Some(match is.get(&old.name).map(Vec::as_slice) {
+            None => whole(server, old, Status::Removed, tool_removed::remark(old, &added)),
+            Some([new]) if was[&old.name].len() == 1 => release(server, old, after[*new], assumption),
             Some(entries) => {
                 let entries: Vec<&Contract> = entries.iter().map(|j| after[*j]).collect();
                 // Callers may have relied on any entry, and may get any.
                 let olds: Vec<&Contract> = was[&old.name].iter().map(|j| before[*j]).collect();
-                out.push(repeated(server, &olds, &entries, assumption));
+                repeated(server, &olds, &entries, assumption)
             }
-        }
-    }
+        })
+    };
+    let mut out: Vec<Compared> = in_parallel(before.len(), &judged).into_iter().flatten().collect();
     for (i, new) in after.iter().enumerate() {
         if was.contains_key(&new.name) || is[&new.name][0] != i {
             continue;
@@ -58,13 +59,38 @@ pub(super) fn compare(
         let mut compared = whole(server, new, Status::Added, tool_added::remark(new));
         if is[&new.name].len() > 1 {
             let conflicting =
-                is[&new.name].iter().any(|j| after[*j].digests.contract != new.digests.contract);
+                is[&new.name].iter().any(|j| after[*j].digests().contract != new.digests().contract);
             let remark = duplicate_tool_name::remark(&new.name, is[&new.name].len(), conflicting);
             add(&mut compared, server, &new.name, remark);
         }
         out.push(compared);
     }
     out
+}
+
+/// Calls `each` for the numbers below `n`, on all cores, and keeps their order. Threads take numbers one by one, since
+/// one changed tool can cost more than a hundred unchanged ones.
+fn in_parallel<T: Send>(n: usize, each: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(n);
+    if threads < 2 {
+        return (0..n).map(each).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let worker = || -> Vec<(usize, T)> {
+        let taken = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|i| *i < n);
+        taken.map(|i| (i, each(i))).collect()
+    };
+    let mut out: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        let mut mine = worker();
+        for other in others {
+            // A panic in a thread is one here as well.
+            mine.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        mine
+    });
+    out.sort_unstable_by_key(|(i, _)| *i);
+    out.into_iter().map(|(_, value)| value).collect()
 }
 
 /// A tool that is on one side only.
@@ -102,7 +128,7 @@ fn repeated(server: &str, olds: &[&Contract], news: &[&Contract], assumption: As
         verdicts: Verdicts { declared: Level::Compatible, strict: Level::Compatible },
     });
     if news.len() > 1 {
-        let conflicting = news.iter().any(|n| n.digests.contract != news[0].digests.contract);
+        let conflicting = news.iter().any(|n| n.digests().contract != news[0].digests().contract);
         let remark = duplicate_tool_name::remark(&news[0].name, news.len(), conflicting);
         add(&mut compared, server, &news[0].name, remark);
     }
@@ -136,7 +162,7 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
         report: None,
         verdicts: Verdicts { declared: Level::Compatible, strict: Level::Compatible },
     };
-    if old.digests.raw == new.digests.raw {
+    if old.same_raw(new) {
         return same;
     }
     let mut verdicts = same.verdicts;
@@ -146,11 +172,11 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
         verdicts.strict = verdicts.strict.max(judged.verdicts.strict);
         remarks.extend(judged.remarks);
     };
-    if old.normal.get("inputSchema") != new.normal.get("inputSchema") {
+    if old.normal().get("inputSchema") != new.normal().get("inputSchema") {
         merge(judge(Surface::Input, old.input_schema(), new.input_schema(), assumption));
     }
     if let (Some(before), Some(after)) = (old.output_schema(), new.output_schema())
-        && old.normal.get("outputSchema") != new.normal.get("outputSchema")
+        && old.normal().get("outputSchema") != new.normal().get("outputSchema")
     {
         merge(judge(Surface::Output, before, after, assumption));
     }
@@ -178,8 +204,8 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
     let bump = required_bump(old, new, &remarks);
     remarks.sort_by_key(|(r, _)| std::cmp::Reverse(r.level));
     let verdict = remarks.first().map_or(Level::Compatible, |(r, _)| r.level);
-    let patch = (old.digests.contract != new.digests.contract)
-        .then(|| serde_json::to_value(json_patch::diff(&old.normal, &new.normal)).unwrap_or(Value::Null));
+    let patch = (old.digests().contract != new.digests().contract)
+        .then(|| serde_json::to_value(json_patch::diff(old.normal(), new.normal())).unwrap_or(Value::Null));
     Compared {
         verdicts,
         report: Some(ToolReport {
@@ -201,8 +227,8 @@ fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witn
     match worst {
         // What is not proved compatible is versioned as a break.
         Level::Breaking | Level::Undecided => Bump::Major,
-        _ if old.digests.contract != new.digests.contract && !notation => Bump::Minor,
-        _ if old.digests.presentation != new.digests.presentation => Bump::Patch,
+        _ if old.digests().contract != new.digests().contract && !notation => Bump::Minor,
+        _ if old.digests().presentation != new.digests().presentation => Bump::Patch,
         _ if remarks.iter().any(|(r, _)| r.surface == Surface::Presentation) => Bump::Patch,
         _ => Bump::None,
     }

@@ -55,7 +55,7 @@ const IMPURE: &[&str] = &[
     "SystemTime",
     "Utc::now",
     "Local::now",
-    "thread::",
+    "thread::sleep",
     "println!",
     "eprintln!",
     "rand::",

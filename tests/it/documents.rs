@@ -320,7 +320,7 @@ fn version(members: Vec<Member>) -> Version {
 /// A member as an earlier version has it.
 fn member(tool: &serde_json::Value, version: &str, pinned: bool) -> Member {
     let name = tool["name"].as_str().expect("a name").to_owned();
-    let digests = release(std::slice::from_ref(tool)).contracts[0].digests.clone();
+    let digests = release(std::slice::from_ref(tool)).contracts[0].digests().clone();
     Member {
         server: pinned.then(|| is("orders")),
         tool: name,

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// The remark; `added` are the tools that only the candidate lists.
 pub(in crate::diff) fn remark(gone: &Contract, added: &[&Contract]) -> Remark {
-    let like = added.iter().find(|new| new.normal.get("inputSchema") == gone.normal.get("inputSchema"));
+    let like = added.iter().find(|new| new.normal().get("inputSchema") == gone.normal().get("inputSchema"));
     let like = like.or_else(|| added.iter().find(|new| close(&new.name, &gone.name)));
     let message = format!("tool `{}` is no longer listed", gone.name);
     let remark = Remark::new(RULE.id, Level::Breaking, Surface::Listing, "", message);

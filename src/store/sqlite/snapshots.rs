@@ -192,9 +192,9 @@ async fn put_snapshot(db: &mut SqliteConnection, snapshot: &Snapshot, contracts:
         .bind(content.as_str())
         .bind(contract::POLICY)
         .bind(&contract.name)
-        .bind(contract.digests.raw.as_str())
-        .bind(contract.digests.contract.as_str())
-        .bind(contract.digests.presentation.as_str())
+        .bind(contract.digests().raw.as_str())
+        .bind(contract.digests().contract.as_str())
+        .bind(contract.digests().presentation.as_str())
         .execute(&mut *db)
         .await?;
     }

@@ -47,7 +47,7 @@ async fn digests(release: u8) -> BTreeMap<String, Digests> {
         let raw = serde_json::value::to_raw_value(&tool).expect("JSON");
         Contract::of(&RawTool { index, raw }).expect("a contract")
     });
-    tools.map(|c| (c.name, c.digests)).collect()
+    tools.map(|c| (c.name.clone(), c.digests().clone())).collect()
 }
 
 #[tokio::test]
