@@ -15,11 +15,7 @@ mod record;
 mod sse;
 mod stdio;
 
-use std::{
-    collections::HashSet,
-    fmt,
-    time::{Duration, Instant},
-};
+use std::{collections::HashSet, fmt, time::Duration};
 
 use crate::{
     contract::Contract,
@@ -158,7 +154,6 @@ impl Default for Limits {
 ///
 /// Dropping the future ends a server that was started for it, children included.
 pub async fn list(source: &Source, limits: &Limits) -> Listing {
-    let started = Instant::now();
     let transport = match source {
         Source::Stdio { .. } => Transport::Stdio,
         Source::Http { .. } => Transport::Http,
@@ -169,9 +164,7 @@ pub async fn list(source: &Source, limits: &Limits) -> Listing {
         Source::Http { url, headers } => http::list(url, headers, limits, &mut record).await,
     };
     let ended = ended.and_then(|()| judge(&mut record));
-    let mut listing = record.into_listing(ended);
-    listing.evidence.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    listing
+    record.into_listing(ended)
 }
 
 /// A complete list is `ok` only where every tool makes a contract. Names that occur twice are only noted here.

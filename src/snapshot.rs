@@ -192,7 +192,7 @@ pub struct Evidence {
     pub pages: usize,
     /// Bytes of all pages.
     pub bytes: usize,
-    /// Wall time of the listing, in milliseconds, server start included.
+    /// Wall time until the answer was complete, in milliseconds: server start included, its end not.
     pub elapsed_ms: u64,
 }
 

@@ -74,6 +74,7 @@ pub(super) async fn list(
         Ok(()) => pages::read(&mut connection).await,
         Err(failure) => Err(failure),
     };
+    connection.record.answered();
     connection.end_session().await;
     ended
 }

@@ -3,6 +3,8 @@
 //!
 //! Text that comes from a server is made harmless here (cut, control characters removed) before it becomes evidence.
 
+use std::time::Instant;
+
 use serde_json::Value;
 
 use crate::snapshot::{Evidence, Listing, Outcome, Provenance, RawTool, Transport};
@@ -58,6 +60,8 @@ impl Failure {
 /// What a listing has seen so far.
 #[derive(Debug)]
 pub(super) struct Record {
+    /// When the listing began.
+    started: Instant,
     pub(super) evidence: Evidence,
     pub(super) provenance: Provenance,
     pub(super) tools: Vec<RawTool>,
@@ -68,7 +72,13 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn new(transport: Transport, target: String) -> Self {
         let provenance = Provenance { transport, ..Provenance::file(&target) };
-        Self { evidence: Evidence::default(), provenance, tools: Vec::new(), changed: false }
+        Self {
+            started: Instant::now(),
+            evidence: Evidence::default(),
+            provenance,
+            tools: Vec::new(),
+            changed: false,
+        }
     }
 
     /// The server as messages call it: in backticks, cut.
@@ -96,8 +106,13 @@ impl Record {
         }
     }
 
+    /// The server has said what it was asked for; ending it is no part of the listing's time.
+    pub(super) fn answered(&mut self) {
+        self.evidence.elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    }
+
     pub(super) fn into_listing(self, ended: Try<()>) -> Listing {
-        let Self { mut evidence, provenance, tools, changed: _ } = self;
+        let Self { mut evidence, provenance, tools, started: _, changed: _ } = self;
         let outcome = match ended {
             Ok(()) => Outcome::Ok,
             Err(failure) => {

@@ -330,6 +330,7 @@ impl<'a> Connection<'a> {
             Ok(Begun::Gone) => Err(self.gone().await),
             Err(failure) => Err(failure),
         };
+        self.record.answered();
         self.close().await;
         ended
     }
