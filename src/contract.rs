@@ -41,9 +41,15 @@ pub struct Contract {
     /// The exact text the server sent.
     text: Box<str>,
     /// The normal form and the digests, made when first asked for: tools whose texts are the same need neither.
-    made: OnceLock<(Value, Digests)>,
-    /// The tool's text holds numbers that a [`Value`] cannot keep exactly, so equal values prove nothing.
-    pub inexact: bool,
+    made: OnceLock<Made>,
+}
+
+/// What is made of a tool when first asked for.
+#[derive(Debug, Clone)]
+struct Made {
+    normal: Value,
+    digests: Digests,
+    inexact: bool,
 }
 
 /// Why a listed tool has no contract.
@@ -100,40 +106,52 @@ impl Contract {
             return Err(fail("has an `outputSchema` that is no object"));
         }
         let (text, made) = (Box::from(text), OnceLock::new());
-        Ok(Self { index: raw.index, inexact: json::has_inexact_numbers(&text), name, tool, text, made })
+        Ok(Self { index: raw.index, name, tool, text, made })
     }
 
     /// The normal form that the contract digest is over.
     #[must_use]
     pub fn normal(&self) -> &Value {
-        &self.made().0
+        &self.made().normal
     }
 
     /// The digests.
     #[must_use]
     pub fn digests(&self) -> &Digests {
-        &self.made().1
+        &self.made().digests
     }
 
-    fn made(&self) -> &(Value, Digests) {
+    /// Whether the tool's text holds numbers that a [`Value`] cannot keep exactly, so that equal values prove nothing.
+    #[must_use]
+    pub fn inexact(&self) -> bool {
+        self.made().inexact
+    }
+
+    fn made(&self) -> &Made {
         self.made.get_or_init(|| {
             let nothing = Map::new();
             // `of` saw to it that the tool is an object.
             let members = self.tool.as_object().unwrap_or(&nothing);
-            let normal = normal(members);
+            let (normal, inexact) = (normal(members), json::has_inexact_numbers(&self.text));
             let digests = Digests {
-                raw: digest_of_tool(&self.text, &self.tool, self.inexact),
+                raw: digest_of_tool(&self.text, &self.tool, inexact),
                 contract: Digest::of(&normal),
                 presentation: Digest::of(&presentation(members)),
             };
-            (normal, digests)
+            Made { normal, digests, inexact }
         })
     }
 
     /// Whether the server said the very same of both tools.
     #[must_use]
     pub fn same_raw(&self, other: &Self) -> bool {
-        self.text == other.text || self.digests().raw == other.digests().raw
+        self.same_text(other) || self.digests().raw == other.digests().raw
+    }
+
+    /// The same, to the letter.
+    #[must_use]
+    pub fn same_text(&self, other: &Self) -> bool {
+        self.text == other.text
     }
 
     /// `inputSchema` as received.

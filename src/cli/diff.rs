@@ -59,8 +59,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let (baseline, candidate) = side::both(&args.baseline, &args.candidate, context);
     let (baseline, candidate) = (baseline?, candidate?);
     let report = diff(&baseline, &candidate, args.assume.into());
-    Ok(Answer::from(match args.format {
+    let answer = match args.format {
         Format::Text => text::report(&report, text::Style::of_stdout()),
         Format::Json => json::document(&report)?,
-    }))
+    };
+    // The process ends here: giving two long lists back piece by piece is a tenth of its time.
+    std::mem::forget((baseline, candidate, report));
+    Ok(Answer::from(answer))
 }

@@ -18,7 +18,13 @@ pub(super) struct Compared {
     pub(super) verdicts: Verdicts,
 }
 
-/// Compares the tools of one server, in the baseline's order, new ones last.
+impl Compared {
+    fn same() -> Self {
+        Self { report: None, verdicts: Verdicts { declared: Level::Compatible, strict: Level::Compatible } }
+    }
+}
+
+/// Compares the tools of one server; the order of the answer means nothing.
 pub(super) fn compare(
     server: &str,
     before: &[&Contract],
@@ -51,7 +57,15 @@ pub(super) fn compare(
             }
         })
     };
-    let mut out: Vec<Compared> = in_parallel(before.len(), &judged).into_iter().flatten().collect();
+    // Tools whose texts are the same are told apart without a thread.
+    let same = |i: usize| match (was[&before[i].name].as_slice(), is.get(&before[i].name).map(Vec::as_slice))
+    {
+        ([_], Some([new])) => before[i].same_text(after[*new]),
+        _ => false,
+    };
+    let (unchanged, others): (Vec<usize>, Vec<usize>) = (0..before.len()).partition(|i| same(*i));
+    let mut out: Vec<Compared> = unchanged.iter().map(|_| Compared::same()).collect();
+    out.extend(in_parallel(others.len(), &|i| judged(others[i])).into_iter().flatten());
     for (i, new) in after.iter().enumerate() {
         if was.contains_key(&new.name) || is[&new.name][0] != i {
             continue;
@@ -71,7 +85,8 @@ pub(super) fn compare(
 /// Calls `each` for the numbers below `n`, on all cores, and keeps their order. Threads take numbers one by one, since
 /// one changed tool can cost more than a hundred unchanged ones.
 fn in_parallel<T: Send>(n: usize, each: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(n);
+    let threads =
+        if n < 2 { 1 } else { std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(n) };
     if threads < 2 {
         return (0..n).map(each).collect();
     }
@@ -123,10 +138,7 @@ fn repeated(server: &str, olds: &[&Contract], news: &[&Contract], assumption: As
             }
         }
     }
-    let mut compared = worst.unwrap_or(Compared {
-        report: None,
-        verdicts: Verdicts { declared: Level::Compatible, strict: Level::Compatible },
-    });
+    let mut compared = worst.unwrap_or_else(Compared::same);
     if news.len() > 1 {
         let conflicting = news.iter().any(|n| n.digests().contract != news[0].digests().contract);
         let remark = duplicate_tool_name::remark(&news[0].name, news.len(), conflicting);
@@ -158,14 +170,10 @@ fn add(compared: &mut Compared, server: &str, tool: &str, remark: Remark) {
 
 /// Two releases of one tool.
 fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption) -> Compared {
-    let same = Compared {
-        report: None,
-        verdicts: Verdicts { declared: Level::Compatible, strict: Level::Compatible },
-    };
     if old.same_raw(new) {
-        return same;
+        return Compared::same();
     }
-    let mut verdicts = same.verdicts;
+    let mut verdicts = Compared::same().verdicts;
     let mut remarks: Vec<(Remark, Option<Witness>)> = Vec::new();
     let mut merge = |judged: super::judge::Judged| {
         verdicts.declared = verdicts.declared.max(judged.verdicts.declared);
@@ -187,7 +195,7 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
         }
     }
     // Numbers that a double rounds can hide a change from everything above.
-    if (old.inexact || new.inexact) && remarks.is_empty() && told.is_empty() {
+    if (old.inexact() || new.inexact()) && remarks.is_empty() && told.is_empty() {
         told.push(undecided_change::remark(
             Surface::Input,
             "it holds numbers too large or too fine to compare exactly",
