@@ -105,8 +105,13 @@ pub(super) fn moved(made: &Move, note: &str) -> String {
         MoveKind::Promote => "promoted",
         MoveKind::Rollback => "rolled back",
     };
-    format!(
+    let mut text = format!(
         "{}: {} {done} from {from} to {}, generation {} (was {note})\n",
         made.environment, made.catalog, made.to, made.generation
-    )
+    );
+    // A mistyped name would otherwise read as a move of the environment that was meant.
+    if made.from.is_none() {
+        text.push_str("nothing of this catalog was live there before: this is its first version\n");
+    }
+    text
 }

@@ -132,7 +132,8 @@ async fn a_version_goes_to_a_new_environment_from_its_page() {
     let app = seed::story().await;
     let path = "/catalogs/shop/versions/2026.11.28/promote";
     let bad = submit(path, &[("environment", "no such name"), ("reason", "try")]);
-    refused(&app, bad, StatusCode::BAD_REQUEST, &["cannot be the name of an", "value=\"no such name\""]).await;
+    refused(&app, bad, StatusCode::BAD_REQUEST, &["cannot be the name of an", "value=\"no such name\""])
+        .await;
     let taken = submit(path, &[("environment", "staging"), ("reason", "try")]);
     refused(&app, taken, StatusCode::PRECONDITION_FAILED, &["is at generation 2"]).await;
     let page =
