@@ -28,6 +28,7 @@ mod side;
 mod snapshot;
 mod source;
 mod status;
+mod tools;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -80,6 +81,7 @@ enum Command {
     Snapshot(snapshot::Args),
     Diff(diff::Args),
     Gate(gate::Args),
+    Tools(tools::Args),
     Explain(explain::Args),
     Rules(rules::Args),
     // Decide.
@@ -142,6 +144,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Snapshot(args) => snapshot::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Gate(args) => gate::run(args, context),
+        Command::Tools(args) => tools::run(args, context),
         Command::Explain(args) => explain::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Draft(args) => draft::run(args, context),

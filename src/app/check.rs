@@ -50,12 +50,13 @@ pub fn gate(baseline: &Side, candidate: &Side, policy: &Policy) -> Gate {
     Gate { report, blocked }
 }
 
-/// Lists a server and reads the contracts of its tools. `label` names it to readers.
+/// Lists a server and reads the contracts of its tools. `label` names it to readers; the evidence tells where it left
+/// the protocol without hindering the listing.
 ///
 /// # Errors
 /// [`Kind::Unavailable`] where the listing did not end well, with its evidence, or a tool has no contract: what a live
 /// server answers is never the caller's mistake.
-pub async fn list_side(label: &str, source: &Source) -> Result<Side, AppError> {
+pub async fn list_side(label: &str, source: &Source) -> Result<(Side, Evidence), AppError> {
     let Listing { outcome, evidence, tools, .. } = mcp::list(source, &Limits::default()).await;
     if outcome != Outcome::Ok {
         return Err(failed_listing(label, outcome, evidence));
@@ -64,7 +65,7 @@ pub async fn list_side(label: &str, source: &Source) -> Result<Side, AppError> {
         AppError::new(Kind::Unavailable, "malformed-tool", format!("server `{label}`: {e}"))
             .help("no host can call such a tool; repair it in the server")
     })?;
-    Ok(Side { label: label.to_owned(), servers: vec![(None, contracts)] })
+    Ok((Side { label: label.to_owned(), servers: vec![(None, contracts)] }, evidence))
 }
 
 /// The failure that a listing without a good end is to whoever wanted the list.
@@ -84,9 +85,8 @@ pub fn failed_listing(label: &str, outcome: Outcome, evidence: Evidence) -> AppE
 pub fn of_server(mut baseline: Side, server: Option<&ServerName>) -> Result<Side, AppError> {
     let names: Vec<String> = baseline.servers.iter().flat_map(|(n, _)| n).map(|n| format!("`{n}`")).collect();
     let refused = |cause: String| {
-        AppError::new(Kind::Invalid, "which-server", format!("baseline `{}` {cause}", baseline.label)).help(
-            format!("say which of its servers the candidate is with `--server NAME`: {}", names.join(", ")),
-        )
+        AppError::new(Kind::Invalid, "which-server", format!("`{}` {cause}", baseline.label))
+            .help(format!("say which of its servers is meant with `--server NAME`: {}", names.join(", ")))
     };
     match server {
         None if baseline.servers.len() > 1 => {
@@ -175,8 +175,8 @@ mod tests {
         assert_eq!(check(&[""], Some("mail")), Ok(vec![String::new()]));
         assert_eq!(
             check(&["orders", "mail"], None),
-            Err("baseline `production` holds 2 servers; say which of its servers the candidate is with \
-                 `--server NAME`: `orders`, `mail`"
+            Err("`production` holds 2 servers; say which of its servers is meant with `--server NAME`: `orders`, \
+                 `mail`"
                 .to_owned())
         );
         assert!(check(&["orders"], Some("mail")).is_err_and(|e| e.contains("holds no server `mail`")));

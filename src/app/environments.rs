@@ -112,17 +112,25 @@ impl App {
         let environment = &request.environment;
         let target = self.version(catalog, request.version).await?;
         let pointer = self.store.pointer(environment, catalog).await?;
-        if pointer.as_ref().map_or(0, |p| p.generation) != request.generation {
-            return Err(stale(environment, catalog, request.generation, pointer.as_ref()));
-        }
-        // What is decided here stays true until the write: it succeeds only at this very generation.
         match (&pointer, kind) {
+            (Some(pointer), _) if pointer.generation != request.generation => {
+                return Err(stale(environment, catalog, request.generation, Some(pointer)));
+            }
+            // What is decided here stays true until the write: it succeeds only at this very generation.
             (Some(pointer), _) => {
                 let history = self.store.moves(environment, catalog).await?;
                 let holds = self.store.holds(environment, catalog).await?;
                 may_move(kind, pointer, &history, &holds, target.version)?;
             }
-            (None, MoveKind::Promote) => {}
+            (None, MoveKind::Promote) if request.generation == 0 => {}
+            (None, MoveKind::Promote) => {
+                // Whoever mistyped the name is told so: "stale" would say that somebody else moved it.
+                self.pointers_of(environment).await.map_err(|e| {
+                    let help = format!("{}; a first promotion is made from generation 0", e.help);
+                    e.help(help)
+                })?;
+                return Err(stale(environment, catalog, request.generation, None));
+            }
             (None, MoveKind::Rollback) => return Err(self.never_used(environment, catalog).await?),
         }
         let (name, verb) = match kind {

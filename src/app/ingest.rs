@@ -117,7 +117,7 @@ impl App {
                 // Only what can be read whole is `ok`, wherever the listing came from.
                 Err(e) => {
                     outcome = Outcome::Malformed;
-                    evidence.message = format!("server `{server}`: {e}");
+                    evidence.message = e.to_string();
                 }
             }
         }

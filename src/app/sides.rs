@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{App, AppError, Kind};
+use super::{App, AppError, Kind, check};
 use crate::{
     catalog::{CatalogVersion, Version, draft::Release},
     contract::{self, Contract},
@@ -58,6 +58,27 @@ impl App {
         Ok(Side { label: text.to_owned(), servers: vec![(Some(server), contracts)] })
     }
 
+    /// The tools of one server of a side as a saved answer, each as its server sent it, a line each: what
+    /// [`super::view::file_side`] reads where this database is not.
+    ///
+    /// # Errors
+    /// Where the side names nothing, or holds several servers and none is named.
+    pub async fn saved_answer(&self, text: &str, server: Option<&ServerName>) -> Result<String, AppError> {
+        let side = check::of_server(self.side(text).await?, server)?;
+        let mut whose = String::new();
+        let mut tools = Vec::new();
+        for (server, contracts) in &side.servers {
+            if let Some(server) = server {
+                whose = format!("\"server\":{},", serde_json::Value::from(server.as_str()));
+            }
+            for contract in contracts {
+                let raw = self.store.tool_text(&contract.digests().raw).await?;
+                tools.push(raw.ok_or_else(|| unreadable(format!("`{}` has no text", contract.name)))?);
+            }
+        }
+        Ok(format!("{{{whose}\"tools\":[\n{}\n]}}\n", tools.join(",\n")))
+    }
+
     async fn latest_of_catalog(&self, name: &str) -> Result<Option<Version>, AppError> {
         match name.parse::<CatalogName>() {
             Ok(catalog) => Ok(self.store.latest_version(&catalog).await?),
@@ -95,7 +116,11 @@ impl App {
     async fn environment_side(&self, text: &str) -> Result<Side, AppError> {
         let name: EnvironmentName = text.parse().map_err(|e| bad_side(text, e))?;
         let mut side = Side { label: text.to_owned(), servers: Vec::new() };
-        for pointer in self.pointers_of(&name).await? {
+        let pointers = match self.pointers_of(&name).await {
+            Err(e) if e.kind == Kind::NotFound => return Err(self.meant_otherwise(text, e).await?),
+            found => found?,
+        };
+        for pointer in pointers {
             let version = self.version(&pointer.catalog, pointer.version).await?;
             let label = format!("{}@{}", version.catalog, version.version);
             for (server, contracts) in self.version_side(&label, &version, Unpinned::Refuse).await?.servers {
@@ -113,6 +138,19 @@ impl App {
             }
         }
         Ok(side)
+    }
+
+    /// The error for a name that is no environment: a server or a catalog is named with what of it is meant.
+    async fn meant_otherwise(&self, text: &str, error: AppError) -> Result<AppError, AppError> {
+        let server = self.store.servers().await?.iter().any(|s| s.as_str() == text);
+        let catalog = self.store.catalogs().await?.iter().any(|c| c.name.as_str() == text);
+        let what = match (server, catalog) {
+            (true, _) => "server",
+            (false, true) => "catalog",
+            (false, false) => return Ok(error),
+        };
+        let message = format!("`{text}` is a {what}, not an environment; did you mean `{text}@latest`?");
+        Ok(AppError::new(Kind::NotFound, error.code, message).help(error.help))
     }
 
     /// The contracts that a version pins.

@@ -7,7 +7,7 @@ use super::{
     context::{Access, Context, block_on},
     diff::Assume,
     exit,
-    render::{Format, json, text},
+    render::{Format, json, safe, text},
     side::{self, Named},
     source::{self, Chosen},
 };
@@ -16,6 +16,7 @@ use crate::{
     catalog::Policy,
     diff::{Level, Side},
     name::ServerName,
+    snapshot::Evidence,
 };
 
 /// Pass or block a server's tools against what callers rely on. Exit 0 passes, 1 blocked, 2 invalid, 3 could not run.
@@ -78,13 +79,21 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     if let Some(levels) = &args.fail_on {
         policy.fail_on = levels.iter().filter_map(|l| l.level()).collect();
     }
-    let mut candidate = candidate(args)?;
+    let (mut candidate, evidence) = candidate(args)?;
     if let (Some(server), [(name @ None, _)]) = (&args.server, candidate.servers.as_mut_slice()) {
         *name = Some(server.clone());
     }
     let gate = check::gate(&baseline, &candidate, &policy);
     let text = match args.format {
-        Format::Text => text::gate(&gate, &policy, text::Style::of_stdout()),
+        Format::Text => {
+            // First, so that the decision stays the last line.
+            let mut out = String::new();
+            text::deviations(&mut out, &evidence);
+            if !out.is_empty() {
+                out = format!("listing: `{}` left the protocol\n{out}\n", safe::word(&candidate.label));
+            }
+            out + &text::gate(&gate, &policy, text::Style::of_stdout())
+        }
         Format::Json => json::gate(&gate, &policy)?,
     };
     Ok(Answer { text, exit: if gate.blocked.is_some() { exit::BLOCKED } else { exit::PASSED } })
@@ -101,9 +110,10 @@ fn baseline(args: &Args, context: &Context) -> Result<(Side, Policy), AppError> 
     Ok((baseline, policy))
 }
 
-fn candidate(args: &Args) -> Result<Side, AppError> {
+/// What is judged, and how its listing went.
+fn candidate(args: &Args) -> Result<(Side, Evidence), AppError> {
     match args.source.chosen() {
-        Chosen::File(path) => side::file(&path),
+        Chosen::File(path) => Ok((side::file(&path)?, Evidence::default())),
         Chosen::Live(source) => {
             let label = args.server.as_ref().map_or_else(|| source::label(&source), ToString::to_string);
             block_on(check::list_side(&label, &source))

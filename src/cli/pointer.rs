@@ -3,7 +3,7 @@
 use super::render::safe;
 use crate::{
     app::{App, AppError, Kind, MoveRequest},
-    catalog::{CatalogVersion, Move, MoveKind},
+    catalog::{CatalogVersion, Move, MoveKind, suggest::did_you_mean},
     name::{CatalogName, EnvironmentName},
 };
 
@@ -62,7 +62,16 @@ impl Args {
                     format!("generation {}, made by {} at {at}", p.generation, safe::word(&p.moved_by));
                 (p.generation, note)
             }
-            None => (0, "generation 0, nothing was live before".to_owned()),
+            None => {
+                // A first promotion makes the environment, so a mistyped name is told only here.
+                let known = app.environments().await?;
+                let others = known.iter().map(|p| p.pointer.environment.as_str());
+                let hint = did_you_mean(
+                    self.environment.as_str(),
+                    others.filter(|n| *n != self.environment.as_str()),
+                );
+                (0, format!("generation 0, nothing was live before{hint}"))
+            }
         };
         Ok(Resolved { catalog, generation, note })
     }

@@ -10,7 +10,7 @@ use super::context::{Access, Context};
 use crate::{
     app::{AppError, Kind, view},
     diff::Side,
-    snapshot::MAX_FILE_BYTES,
+    snapshot::{Listing, MAX_FILE_BYTES},
 };
 
 /// What a text names.
@@ -32,14 +32,17 @@ pub(super) fn named(text: &str) -> Named<'_> {
     }
 }
 
-/// What a reference may look like.
-pub(super) const FORMS: &str = "a file (with `/` or `.json` in its name), `-` for stdin, `server@latest`, \
-     `server@sha256:…` (6 and more hex digits are enough), `catalog@2026.11.30`, or an environment";
+/// What a side may be.
+const FORMS: &str = "a side is a file (with `/` or `.json` in its name; `-` is stdin), `server@latest`, \
+     `server@DIGEST`, `catalog@2026.11.30`, or an environment";
+
+/// The code of a file that does not exist, which may have been meant as something else.
+const NO_FILE: &str = "no-such-file";
 
 /// Reads one side.
 pub(super) fn read(text: &str, context: &Context) -> Result<Side, AppError> {
     match named(text) {
-        Named::File(path) => file(path),
+        Named::File(path) => file(path).map_err(|e| if e.code == NO_FILE { e.help(FORMS) } else { e }),
         Named::Reference(reference) => context
             .with_app(Access::Read, async |app| app.side(reference).await)
             .map_err(|error| explained(reference, error, context)),
@@ -52,40 +55,53 @@ pub(super) fn both(
     candidate: &str,
     context: &Context,
 ) -> (Result<Side, AppError>, Result<Side, AppError>) {
-    let (Named::File(one), Named::File(other)) = (named(baseline), named(candidate)) else {
+    let files = [baseline, candidate].iter().all(|side| matches!(named(side), Named::File(_)));
+    if !files {
         return (read(baseline, context), read(candidate, context));
-    };
+    }
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| file(other));
-        (file(one), other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let candidate = scope.spawn(|| read(candidate, context));
+        (read(baseline, context), candidate.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 
-/// Adds what a side may be to the failure of a reference.
+/// Adds what a side may be, where the reference may have been meant as something else.
 fn explained(reference: &str, mut error: AppError, context: &Context) -> AppError {
-    let forms = format!("a side is {FORMS}");
-    if error.code == "no-database" {
-        error.message = format!("`{reference}` is no file, and {}", error.message);
-        error.help = forms;
-        // Nobody said that there is a database: this is a mistyped file, not a database that is gone.
-        if context.database.is_none() {
-            error.kind = Kind::NotFound;
+    match error.code {
+        "no-database" => {
+            error.message = format!("`{reference}` is no file, and {}", error.message);
+            error.help = FORMS.to_owned();
+            // Nobody said that there is a database: this is a mistyped file, not a database that is gone.
+            if context.database.is_none() {
+                error.kind = Kind::NotFound;
+            }
         }
-    } else if matches!(error.kind, Kind::Invalid | Kind::NotFound) {
-        error.help = if error.help.is_empty() { forms } else { format!("{}; {forms}", error.help) };
+        "bad-side" => error.help = FORMS.to_owned(),
+        "unknown-environment" => error.help = format!("{}; {FORMS}", error.help),
+        _ => {}
     }
     error
 }
 
 /// Reads a saved answer.
 pub(super) fn file(path: &str) -> Result<Side, AppError> {
-    view::file_side(path, &text(path)?)
+    view::file_side(label(path), &text(path)?)
+}
+
+/// Reads a saved answer to be recorded.
+pub(super) fn listing(path: &str) -> Result<Listing, AppError> {
+    view::file_listing(label(path), &text(path)?)
+}
+
+fn label(path: &str) -> &str {
+    if path == "-" { "stdin" } else { path }
 }
 
 /// Reads a text file, or stdin where the path is `-`, up to what a saved answer may have.
 pub(super) fn text(path: &str) -> Result<String, AppError> {
+    let named = label(path);
     let invalid =
-        |cause: String| AppError::new(Kind::Invalid, "unreadable-file", format!("`{path}` {cause}"));
+        |cause: String| AppError::new(Kind::Invalid, "unreadable-file", format!("`{named}` {cause}"));
     let cap = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     let read = if path == "-" {
@@ -94,7 +110,10 @@ pub(super) fn text(path: &str) -> Result<String, AppError> {
         File::open(path).and_then(|f| f.take(cap + 1).read_to_end(&mut bytes))
     };
     read.map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => invalid("does not exist".to_owned()).help(format!("a side is {FORMS}")),
+        io::ErrorKind::NotFound => {
+            AppError::new(Kind::Invalid, NO_FILE, format!("`{named}` does not exist")).help("check the path")
+        }
+        io::ErrorKind::IsADirectory => invalid("cannot be read: it is a folder".to_owned()),
         _ => invalid(format!("cannot be read: {e}")),
     })?;
     if bytes.len() > MAX_FILE_BYTES {

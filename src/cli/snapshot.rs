@@ -11,9 +11,9 @@ use super::{
     source::{self, Chosen},
 };
 use crate::{
-    app::{AppError, Kind, check, view},
+    app::{AppError, check, view},
     name::ServerName,
-    snapshot::{Evidence, Listing, Outcome, Provenance, read_saved},
+    snapshot::Outcome,
 };
 
 /// Record a server's `tools/list`, verbatim: from a command, a URL or a saved answer.
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
             context.with_app(Access::Write, async |app| app.snapshot(&args.name, &source, &actor).await)?
         }
         Chosen::File(path) => {
-            let listing = saved(&path)?;
+            let listing = side::listing(&path)?;
             context
                 .with_app(Access::Write, async |app| app.record(&args.name, listing.clone(), &actor).await)?
         }
@@ -59,21 +59,6 @@ fn failed(row: view::ListingRow) -> AppError {
     let stands = "the failure is recorded; the last good snapshot stands";
     error.help = if error.help.is_empty() { stands.to_owned() } else { format!("{}; {stands}", error.help) };
     error
-}
-
-fn saved(path: &str) -> Result<Listing, AppError> {
-    let text = side::text(path)?;
-    let list = read_saved(&text)
-        .map_err(|e| AppError::new(Kind::Invalid, "not-a-tools-list", format!("`{path}` {e}")))?;
-    let mut provenance = Provenance::file(path);
-    provenance.server_info = list.server_info;
-    provenance.protocol_version = list.protocol_version;
-    Ok(Listing {
-        outcome: Outcome::Ok,
-        evidence: Evidence { pages: 1, bytes: text.len(), ..Evidence::default() },
-        provenance,
-        tools: list.tools,
-    })
 }
 
 fn written(recorded: &view::Recorded) -> String {

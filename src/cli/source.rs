@@ -6,10 +6,12 @@ use crate::mcp::Source;
 
 /// The ways to say it. A command has no flag: it is what stands after `--`.
 #[derive(clap::Args)]
-#[group(id = "source", required = true, multiple = true)]
+#[group(skip)]
+// Spelt out, because headers belong to a URL: alone they are no source.
+#[command(group = clap::ArgGroup::new("source").args(["url", "file", "command"]).required(true))]
 pub(super) struct Args {
     /// The Streamable HTTP endpoint of the server.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["file", "command"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["file", "command"], value_parser = url)]
     url: Option<String>,
     /// A header sent with every request; repeat for more. Values are never stored or printed.
     #[arg(long = "header", value_name = "KEY=VALUE", requires = "url", conflicts_with_all = ["file", "command"], value_parser = header)]
@@ -69,6 +71,16 @@ pub(super) fn label(source: &Source) -> String {
     }
 }
 
+/// A slip of the hand is told before anything is asked or recorded; what is wrong with the rest of a URL, its server
+/// tells.
+fn url(text: &str) -> Result<String, String> {
+    let rest = text.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));
+    match rest {
+        Some((_, rest)) if !rest.is_empty() && !rest.starts_with('/') => Ok(text.to_owned()),
+        _ => Err("it is no http or https URL; expected something like https://example.com/mcp".to_owned()),
+    }
+}
+
 /// `Authorization=Bearer x`, or with a colon, as it stands on the wire.
 fn header(text: &str) -> Result<(String, String), String> {
     let at = text.find(['=', ':']).ok_or("expected KEY=VALUE, for example Authorization=Bearer\\ TOKEN")?;
@@ -95,6 +107,20 @@ mod tests {
             ("https://a:b@secret@example.com/x@y", "https://example.com/x@y"),
         ] {
             assert_eq!(of(url), expected);
+        }
+    }
+
+    #[test]
+    fn a_url_names_a_scheme_and_a_host() {
+        for (text, good) in [
+            ("https://example.com/mcp", true),
+            ("http://127.0.0.1:3001", true),
+            ("example.com/mcp", false),
+            ("ftp://example.com/mcp", false),
+            ("https:///mcp", false),
+            ("", false),
+        ] {
+            assert_eq!(url(text).is_ok(), good, "{text}");
         }
     }
 

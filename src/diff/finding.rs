@@ -254,11 +254,11 @@ pub struct Report {
 }
 
 impl Report {
-    /// All findings with their tool, worst first.
+    /// All findings with their tool: worst first, and of a level those that a witness proves.
     pub fn findings(&self) -> impl Iterator<Item = (&ToolReport, &Finding)> {
         let mut all: Vec<_> =
             self.tools.iter().flat_map(|t| t.findings.iter().map(move |f| (t, f))).collect();
-        all.sort_by_key(|(_, f)| std::cmp::Reverse(f.level));
+        all.sort_by_key(|(_, f)| (std::cmp::Reverse(f.level), f.witness.is_none()));
         all.into_iter()
     }
 

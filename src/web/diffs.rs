@@ -22,6 +22,8 @@ struct Diff<'d> {
     baseline: &'d str,
     candidate: &'d str,
     assume: Assumption,
+    /// What can be named, offered while somebody types.
+    sides: Vec<String>,
     view: Option<ReportView<'d>>,
     notice: Option<(String, String)>,
 }
@@ -58,6 +60,7 @@ pub(super) async fn show_diff(
         baseline,
         candidate,
         assume: query.assume,
+        sides: sides(&app).await?,
         view: report.as_ref().map(|r| ReportView::new(r, &address, None, None)),
         notice: failure.map(error::told),
     };
@@ -75,6 +78,18 @@ async fn compared(
     tokio::task::spawn_blocking(move || diff::diff(&baseline, &candidate, assume))
         .await
         .map_err(|e| AppError::new(Kind::Internal, "internal", format!("the diff ended: {e}")))
+}
+
+/// The newest of everything that a side may be: environments, catalogs, servers.
+async fn sides(app: &App) -> Result<Vec<String>, AppError> {
+    let mut sides: Vec<String> =
+        app.environments().await?.into_iter().map(|p| p.pointer.environment.into()).collect();
+    sides.dedup();
+    let versions = app.catalogs().await?;
+    sides.extend(versions.into_iter().filter_map(|c| Some(format!("{}@{}", c.catalog.name, c.latest?))));
+    let servers = app.servers().await?;
+    sides.extend(servers.iter().filter(|s| s.last_ok.is_some()).map(|s| format!("{}@latest", s.name)));
+    Ok(sides)
 }
 
 /// A text as a query value.

@@ -27,6 +27,8 @@ struct DraftPage<'d> {
     releases: Vec<Release<'d>>,
     /// The first finding that the policy blocks on, with its tool.
     blocker: Option<(&'d ToolReport, &'d Finding)>,
+    /// How many findings the policy blocks on.
+    blocking: usize,
     /// The draft of this catalog that waits, where it is another.
     waiting: Option<i64>,
     notice: Option<(String, String)>,
@@ -131,13 +133,15 @@ async fn shown(
     let status = failure.as_ref().map_or(StatusCode::OK, |e| error::kind(e.kind).0);
     let notice = failure.map(error::told);
     let report = other.as_ref().unwrap_or(&draft.report);
+    let policy = &found.catalog.policy;
     let address = format!("/catalogs/{}/drafts/{}?", draft.catalog, draft.id);
     let shown = DraftPage {
         frame: Frame::new(app, "/catalogs"),
         view: ReportView::new(report, &address, base.as_ref(), Some(&draft.content)),
         releases: releases(report, base.as_ref(), &draft.content),
         // What blocks is what was judged under the policy, whatever the switch shows.
-        blocker: found.catalog.policy.blocks(&draft.report),
+        blocker: policy.blocks(&draft.report),
+        blocking: draft.report.findings().filter(|(_, f)| policy.blocks_finding(f)).count(),
         waiting,
         draft: &draft,
         notice,

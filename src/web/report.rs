@@ -164,7 +164,10 @@ impl<'r> LevelView<'r> {
         let count = report.count(level);
         let mut room = FINDINGS;
         let mut tools = Vec::new();
-        for tool in &report.tools {
+        // A call that fails says more than a sentence about it, so proved tools stand first.
+        let mut all: Vec<_> = report.tools.iter().collect();
+        all.sort_by_key(|t| !t.findings.iter().any(|f| f.level == level && f.witness.is_some()));
+        for tool in all {
             let of_level = tool.findings.iter().filter(|f| f.level == level).take(room);
             let findings: Vec<_> = of_level.map(|f| FindingView::new(report, f)).collect();
             room -= findings.len();

@@ -28,6 +28,11 @@ struct VersionPage {
 }
 
 impl VersionPage {
+    /// Promoting it there would be refused.
+    fn holds(&self, pointer: &EnvironmentPointer) -> bool {
+        pointer.hold.as_ref() == Some(&self.version.version)
+    }
+
     fn address(&self) -> String {
         format!("/catalogs/{}/versions/{}", self.version.catalog, self.version.version)
     }

@@ -205,6 +205,61 @@ fn a_side_that_is_nothing_names_the_forms_there_are() {
 }
 
 #[test]
+fn a_server_named_alone_is_no_environment() {
+    let user = User::new();
+    snapshot(&user, &script(&answers(&format!(r#"{{"tools":{ONE_TOOL}}}"#)))).code(PASSED);
+    let ended = user.run(&["diff", "orders", "-"]).code(INVALID);
+    assert!(ended.stderr.contains("did you mean `orders@latest`?"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_url_without_a_host_is_refused_before_anything_is_recorded() {
+    let user = User::new();
+    for url in ["example.com/mcp", "ftp://example.com", "https://"] {
+        let ended = user.run(&["snapshot", "orders", "--url", url]).code(INVALID);
+        assert!(ended.stderr.contains("https://example.com/mcp"), "{}", ended.stderr);
+    }
+    user.run(&["status"]).code(COULD_NOT_RUN);
+}
+
+#[test]
+fn a_file_that_is_no_list_is_refused_by_every_command_alike() {
+    let user = User::new();
+    user.file("odd.json", r#"[{"name":"a"}]"#);
+    let ended = user.run(&["snapshot", "orders", "--file", "odd.json"]).code(INVALID);
+    assert!(ended.stderr.contains("tool `a` has no `inputSchema`"), "{}", ended.stderr);
+    user.run(&["gate", "--baseline", "odd.json", "--file", "odd.json"]).code(INVALID);
+    user.run(&["status"]).code(COULD_NOT_RUN);
+}
+
+#[test]
+fn tools_of_a_snapshot_are_a_baseline_elsewhere() {
+    let user = User::new();
+    let list = recorded("orders-1.json");
+    user.run(&["snapshot", "orders", "--file", &list]).code(PASSED);
+    let saved = user.run(&["tools", "orders@latest"]).code(PASSED).stdout;
+    let ci = User::new();
+    ci.file("baseline.json", &saved);
+    let ended = ci.run(&["gate", "--baseline", "baseline.json", "--file", &list]).code(PASSED);
+    assert!(ended.stdout.starts_with("compatible: nothing changed; 0 of 3 tools differ"), "{}", ended.stdout);
+    user.run(&["tools", "orders"]).code(INVALID);
+}
+
+#[test]
+fn a_gate_tells_what_a_server_prints_beside_its_answers() {
+    let user = User::new();
+    user.file("baseline.json", ONE_TOOL);
+    let talks = format!("echo listing the tools; {}", answers(&format!(r#"{{"tools":{ONE_TOOL}}}"#)));
+    let path = user.file("server.sh", script(&talks));
+    let args = ["gate", "--baseline", "baseline.json", "--", "bash", &path.to_string_lossy()];
+    let ended = user.run(&args).code(PASSED);
+    for part in ["left the protocol", "a line on stdout is no JSON-RPC", "listing the tools"] {
+        assert!(ended.stdout.contains(part), "no {part:?} in {}", ended.stdout);
+    }
+    assert!(ended.stdout.trim_end().lines().last().is_some_and(|l| l.starts_with("gate: passed")));
+}
+
+#[test]
 fn a_tool_named_twice_blocks_every_gate() {
     let twice =
         r#"[{"name":"a","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}}]"#;

@@ -139,9 +139,9 @@ async fn moves_that_make_no_sense_are_refused_and_leave_no_trace() {
         (
             true,
             to("prod", second(), 4),
-            Kind::Stale,
-            "stale-generation",
-            "`prod` is at generation 0 of catalog `orders`, not 4: nothing was ever live there",
+            Kind::NotFound,
+            "unknown-environment",
+            "environment `prod` does not exist",
         ),
         (
             true,

@@ -129,7 +129,11 @@ pub(in crate::cli) fn deviations(out: &mut String, evidence: &Evidence) {
         row(out, "warning", &safe::line(warning, 400));
     }
     if evidence.stray_lines > 0 {
-        row(out, "stray", &format!("{} lines on stdout are no JSON-RPC", evidence.stray_lines));
+        let lines = match evidence.stray_lines {
+            1 => "a line on stdout is".to_owned(),
+            n => format!("{n} lines on stdout are"),
+        };
+        row(out, "stray", &format!("{lines} no JSON-RPC"));
     }
     for line in &evidence.stray_samples {
         row(out, "stdout", &safe::line(line, 400));

@@ -76,7 +76,7 @@ async fn a_failed_listing_is_kept_and_never_reads_as_tools_removed() {
     odd.tools[0].raw = serde_json::value::RawValue::from_string("{\"name\":\"a\"}".to_owned()).expect("JSON");
     let recorded = app.record(&is("orders"), odd, "ci").await.expect("recorded");
     assert_eq!(recorded.listing.outcome, Outcome::Malformed);
-    assert_eq!(recorded.listing.evidence.message, "server `orders`: tool `a` has no `inputSchema`");
+    assert_eq!(recorded.listing.evidence.message, "tool `a` has no `inputSchema`");
 }
 
 /// A pending draft of catalog `orders` with this report, as if the engine had judged so.
