@@ -60,7 +60,11 @@ pub fn diff(baseline: &Side, candidate: &Side, assumption: Assumption) -> Report
         }
     }
     tools.sort_by(|a: &ToolReport, b| {
-        b.verdict.cmp(&a.verdict).then_with(|| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)))
+        // Of two breaks, the one with a call to look at comes first.
+        let shown = |t: &ToolReport| t.findings.iter().any(|f| f.witness.is_some());
+        (b.verdict, shown(b))
+            .cmp(&(a.verdict, shown(a)))
+            .then_with(|| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)))
     });
     Report {
         verdict: tools.iter().map(|t| t.verdict).max().unwrap_or(Level::Compatible),

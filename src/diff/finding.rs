@@ -247,7 +247,7 @@ pub struct Report {
     pub candidate: String,
     /// The version of rules and canonicalisation that judged.
     pub rule_set: String,
-    /// Tools that are not the same, worst first, then by server and name.
+    /// Tools that are not the same: worst first, those with a witness before others, then by server and name.
     pub tools: Vec<ToolReport>,
     /// How many tools are the same on both sides.
     pub unchanged: usize,
