@@ -40,6 +40,13 @@ pub fn chain_start() -> Digest {
 }
 
 impl Event {
+    /// The particulars for people: what does not apply is left out, digests are short. [`Event::data`] is whole.
+    #[must_use]
+    pub fn particulars(&self) -> Vec<(&str, String)> {
+        let members = self.data.as_object().into_iter().flatten();
+        members.filter_map(|(key, value)| Some((key.as_str(), said(value)?))).collect()
+    }
+
     /// Puts an event behind `last`, or at the start.
     #[must_use]
     pub fn chained(new: NewEvent, last: Option<(i64, Digest)>) -> Self {
@@ -81,5 +88,13 @@ impl Event {
             return Some("it does not name the event before it".to_owned());
         }
         (self.own_digest() != self.digest).then(|| "its content is not what its digest says".to_owned())
+    }
+}
+
+fn said(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.parse::<Digest>().map_or(text.clone(), |d| d.short().to_owned())),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Some(value.to_string()),
     }
 }

@@ -27,14 +27,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         Format::Text => {
             let mut out = String::new();
             for e in &events {
+                let said =
+                    e.particulars().into_iter().map(|(key, value)| format!("{key} {}", safe::word(&value)));
                 _ = writeln!(
                     out,
-                    "{:>5}  {}  {:<24} {:<28} by {}",
+                    "{:>5}  {}  {:<24} {:<28} by {}: {}",
                     e.seq,
                     e.at.format("%Y-%m-%dT%H:%M:%SZ"),
                     e.kind,
                     safe::word(&e.subject),
                     safe::word(&e.actor),
+                    said.collect::<Vec<_>>().join(", "),
                 );
             }
             out

@@ -419,7 +419,8 @@ fn the_log_knows_who_acted() {
             .output();
         assert_eq!(output.expect("it starts").status.code(), Some(PASSED));
         let log = user.run(&["log", "--limit", "1"]).code(PASSED).stdout;
-        log.trim_end().rsplit("by ").next().unwrap_or_default().to_owned()
+        let (_, by) = log.split_once(" by ").expect("it says who");
+        by.split_once(": ").expect("and what").0.to_owned()
     };
     let all = [("TOOLPACT_ACTOR", "ci"), ("USER", "ann")];
     assert_eq!(acts(&["--actor", "bob"], &all), "bob");
@@ -483,11 +484,21 @@ fn from_a_server_to_production_and_back() {
     user.run(&["release", "production", "--reason", "repaired"]).code(PASSED);
     user.run(&["promote", "production", &second, "--reason", "again"]).code(PASSED);
 
+    // A name that was never used makes an environment, and one that is near another says so.
+    let slip = user.run(&["promote", "prodution", &first, "--reason", "slip"]).code(PASSED);
+    assert!(slip.stdout.contains("nothing was live before; did you mean `production`?"), "{}", slip.stdout);
+    let lost = user.run(&["rollback", "productoin", &first, "--reason", "slip"]).code(INVALID);
+    assert!(lost.stderr.contains("did you mean `production`?"), "{}", lost.stderr);
+
     let verified = user.run(&["audit", "verify"]).code(PASSED);
     assert!(verified.stdout.contains("the chain holds"), "{}", verified.stdout);
     let log = user.run(&["log"]).code(PASSED);
     for kind in ["snapshot.recorded", "draft.approved", "environment.promoted", "environment.rolled-back"] {
         assert!(log.stdout.contains(kind), "no {kind} in\n{}", log.stdout);
+    }
+    let rolled_back = log.stdout.lines().find(|l| l.contains("environment.rolled-back")).expect("it was");
+    for part in [&format!("from {second}, to {first}"), "generation 3", "reason errors rise"] {
+        assert!(rolled_back.contains(part), "no {part:?} in {rolled_back}");
     }
 }
 

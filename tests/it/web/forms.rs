@@ -52,6 +52,8 @@ async fn a_review_shows_the_proof_and_both_assumptions() {
     ] {
         assert!(page.contains(text), "{text}");
     }
+    // The proof stands above the values that it is about.
+    assert!(page.find("class=\"witness\"") < page.find("class=\"was-now\""), "{page}");
     // Breaking stands open, compatible is folded in.
     assert_eq!(page.matches("<details open>").count(), 3);
     assert!(page.contains("<details>\n    <summary><h2 id=\"compatible\">"), "{page}");
