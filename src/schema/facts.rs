@@ -3,7 +3,7 @@
 //!
 //! A conjunction is a list of [`Part`]s: plain objects of keywords, references and `allOf` taken apart.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
 
 use serde_json::{Map, Number, Value};
 
@@ -292,13 +292,9 @@ pub fn required<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a str> {
 
 /// Every declared property name, in the order of the documents, once each.
 pub fn declared<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
-    let mut names: Vec<&'a str> = Vec::new();
+    let (mut names, mut seen) = (Vec::new(), HashSet::new());
     for part in parts {
-        for (name, _) in part.map("properties") {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
+        names.extend(part.map("properties").map(|(name, _)| name.as_str()).filter(|name| seen.insert(*name)));
     }
     names
 }

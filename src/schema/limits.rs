@@ -21,6 +21,9 @@ pub const PLACE_VALUES: usize = 48;
 /// Counterexamples kept: enough to give each change of a tool one of its own.
 pub const COUNTEREXAMPLES: usize = 64;
 
+/// Values tried to make one counterexample smaller.
+pub const SHRINKING: usize = 200;
+
 /// Objections read per value.
 pub const REJECTIONS: usize = 16;
 

@@ -3,6 +3,8 @@
 //! Heuristic from end to end: whatever comes out is only a candidate, and validators decide ([`super::witness`]). The
 //! *hints* are the schemas of the other side for the same place: their bounds, names and values say where to look.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Number, Value, json};
 
 use super::{
@@ -114,15 +116,9 @@ impl Sampler {
     ) -> Vec<Candidate> {
         let open = !facts::undeclared(parts).iter().any(|n| n.schema == &Value::Bool(false));
         let mut names = facts::declared(parts);
-        let mut add = |name: &'a str| {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        };
-        facts::required(parts).for_each(&mut add);
-        if open {
-            facts::declared(hints).into_iter().for_each(&mut add);
-        }
+        let mut known: HashSet<&str> = names.iter().copied().collect();
+        let more = facts::required(parts).chain(if open { facts::declared(hints) } else { Vec::new() });
+        names.extend(more.filter(|name| known.insert(name)));
         let most_each = match depth {
             0 => limits::PLACE_VALUES,
             1 => 24,
@@ -170,9 +166,12 @@ impl Sampler {
         for round in 0..most_each {
             let before = out.len();
             for (name, values) in &choices {
+                if out.len() > 2 * most {
+                    break;
+                }
                 if let Some(candidate) = values.get(round) {
                     out.push(with(&base, name, candidate));
-                    if round == 0 || (round < 3 && candidate.telling) {
+                    if out.len() < most && (round == 0 || (round < 3 && candidate.telling)) {
                         out.push(with(&full, name, candidate));
                     }
                 }

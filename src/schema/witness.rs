@@ -69,62 +69,73 @@ fn ways_of(rejections: &[Rejection]) -> Vec<(String, String)> {
 /// Leaves out what a counterexample does not need, as long as it is rejected in the same way.
 fn smaller(mut best: Counterexample, outer: &Schema, holds: &dyn Fn(&Value) -> bool) -> Counterexample {
     let kept = ways_of(&best.rejections);
-    let mut tries = 200;
+    let mut tries = limits::SHRINKING;
+    let mut part = 1;
+    // Halves first, then quarters, down to single members.
     loop {
-        let mut better = None;
-        for value in without_one(&best.value) {
-            if tries == 0 {
-                return best;
-            }
-            tries -= 1;
+        let mut shrunk = false;
+        for value in without_some(&best.value, part, tries) {
+            tries = tries.saturating_sub(1);
             if holds(&value) {
                 let rejections = outer.rejections(&value);
                 if ways_of(&rejections) == kept {
-                    better = Some(Counterexample { value, rejections });
+                    best = Counterexample { value, rejections };
+                    shrunk = true;
                     break;
                 }
             }
         }
-        match better {
-            Some(value) => best = value,
-            None => return best,
+        let finest = part >= members(&best.value);
+        if tries == 0 || (!shrunk && finest) {
+            return best;
+        }
+        if !shrunk {
+            part *= 2;
         }
     }
 }
 
-/// The value without one of its properties or its last item, at every depth.
-fn without_one(value: &Value) -> Vec<Value> {
+/// The largest number of members of any part of a value.
+fn members(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => map.values().map(members).max().unwrap_or(0).max(map.len()),
+        Value::Array(items) => items.iter().map(members).max().unwrap_or(0).max(items.len()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+/// The value without one of `parts` equal parts of its properties, or without its last items; at every depth, at most
+/// `most` of them.
+fn without_some(value: &Value, parts: usize, most: usize) -> Vec<Value> {
+    let mut out = Vec::new();
     match value {
         Value::Object(map) => {
-            let mut out = Vec::new();
-            for key in map.keys() {
-                let mut less = map.clone();
-                less.shift_remove(key);
-                out.push(Value::Object(less));
+            let size = map.len().div_ceil(parts).max(1);
+            for start in (0..map.len()).step_by(size).take(most) {
+                let kept = map.iter().enumerate().filter(|(i, _)| !(start..start + size).contains(i));
+                out.push(Value::Object(kept.map(|(_, (k, v))| (k.clone(), v.clone())).collect()));
             }
             for (key, sub) in map {
-                for less in without_one(sub) {
+                for less in without_some(sub, parts, most.saturating_sub(out.len())) {
                     let mut copy = map.clone();
                     copy.insert(key.clone(), less);
                     out.push(Value::Object(copy));
                 }
             }
-            out
         }
         Value::Array(items) => {
-            let mut out = Vec::new();
-            if let Some((_, rest)) = items.split_last() {
-                out.push(Value::Array(rest.to_vec()));
+            if !items.is_empty() && most > 0 {
+                out.push(Value::Array(items[..items.len() - items.len().div_ceil(parts)].to_vec()));
             }
             for (i, item) in items.iter().enumerate().take(4) {
-                for less in without_one(item) {
+                for less in without_some(item, parts, most.saturating_sub(out.len())) {
                     let mut copy = items.clone();
                     copy[i] = less;
                     out.push(Value::Array(copy));
                 }
             }
-            out
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+    out
 }

@@ -57,7 +57,9 @@ fn types() -> impl Strategy<Value = Value> {
 
 /// One keyword of a schema whose subschemas come from `inner`.
 fn keyword(inner: BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
-    let named = |name: &'static str, value: BoxedStrategy<Value>| value.prop_map(move |v| (name.to_owned(), v)).boxed();
+    let named = |name: &'static str, value: BoxedStrategy<Value>| {
+        value.prop_map(move |v| (name.to_owned(), v)).boxed()
+    };
     let count = (0u64..4).prop_map(Value::from).boxed();
     let bound = prop_oneof![(-2i64..5).prop_map(Value::from), Just(json!(1.5))].boxed();
     let list = prop::collection::vec(inner.clone(), 1..4).prop_map(Value::from).boxed();
@@ -250,7 +252,9 @@ fn rooted(schema: &Value) -> Value {
 
 fn reversed(value: &Value) -> Value {
     match value {
-        Value::Object(map) => Value::Object(map.iter().rev().map(|(k, v)| (k.clone(), reversed(v))).collect()),
+        Value::Object(map) => {
+            Value::Object(map.iter().rev().map(|(k, v)| (k.clone(), reversed(v))).collect())
+        }
         Value::Array(items) => Value::Array(items.iter().map(reversed).collect()),
         other => other.clone(),
     }
