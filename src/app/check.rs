@@ -150,6 +150,17 @@ fn stricter(a: Policy, b: Policy) -> Policy {
     Policy { assume, fail_on }
 }
 
+/// Diffs two sides on a thread of its own: deciding containment is computing, and would keep the threads that answer
+/// requests from answering.
+///
+/// # Errors
+/// Where the thread ended before it was done.
+pub async fn compared(baseline: Side, candidate: Side, assumption: Assumption) -> Result<Report, AppError> {
+    tokio::task::spawn_blocking(move || diff(&baseline, &candidate, assumption))
+        .await
+        .map_err(|e| AppError::new(Kind::Internal, "internal", format!("the diff ended: {e}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

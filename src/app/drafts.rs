@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::{
-    App, AppError, Kind, reason,
+    App, AppError, Kind,
+    check::compared,
+    reason,
     sides::{self, Unpinned},
 };
 use crate::{
@@ -11,7 +13,7 @@ use crate::{
         Catalog, CatalogVersion, Draft, DraftStatus, Policy, ServerPin, Version,
         draft::{self, Release},
     },
-    diff::{Assumption, Report, Side, diff},
+    diff::{Assumption, Report, Side},
     name::{CatalogName, ServerName},
     store::{Decision, NewDraft, StoreError},
 };
@@ -94,7 +96,7 @@ impl App {
             let (_, contracts) = self.contracts(&pin.server, &pin.snapshot).await?;
             releases.push(Release { pin, contracts });
         }
-        Ok(diff(&baseline, &sides::candidate(draft.report.candidate, &releases), assumption))
+        compared(baseline, sides::candidate(draft.report.candidate, &releases), assumption).await
     }
 
     /// Makes a pending draft an approved version. Where the catalog's policy blocks its report, `accept_breaking` has
@@ -181,7 +183,7 @@ impl App {
         let baseline = self.baseline(base.as_ref()).await?;
         let label = releases.iter().map(|r| format!("{}@{}", r.pin.server, r.pin.snapshot.short()));
         let label = label.collect::<Vec<_>>().join(", ");
-        let report = diff(&baseline, &sides::candidate(label, &releases), catalog.policy.assume);
+        let report = compared(baseline, sides::candidate(label, &releases), catalog.policy.assume).await?;
         let older = match &base {
             Some(base) if draft::has_newcomers(base, &releases) => self.store.versions(&catalog.name).await?,
             Some(_) | None => Vec::new(),

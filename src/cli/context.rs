@@ -2,6 +2,8 @@
 
 use std::{env, fs, path::PathBuf, sync::Arc};
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use crate::app::{App, AppError, Kind, SystemClock};
 
 /// The global options.
@@ -112,10 +114,27 @@ pub(super) fn make_folder(database: &std::path::Path) -> Result<(), AppError> {
     })
 }
 
-/// Runs one command's future to its end. One thread is enough for a command, and starts sooner than many.
+/// Runs one command's future to its end, or until someone asks the process to stop: dropping the future ends the server
+/// that it may have started, children included, which stand in a process group of their own and hear no Ctrl-C. One
+/// thread is enough for a command, and starts sooner than many.
 pub(super) fn block_on<T>(future: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
-    runtime.block_on(future)
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate()).map_err(no_runtime)?;
+        tokio::select! {
+            done = future => done,
+            _ = tokio::signal::ctrl_c() => Err(interrupted()),
+            _ = terminate.recv() => Err(interrupted()),
+        }
+    })
+}
+
+fn interrupted() -> AppError {
+    AppError::new(
+        Kind::Unavailable,
+        "interrupted",
+        "interrupted before it was done; what it had begun was not stored",
+    )
 }
 
 /// The machine did not give what a runtime needs.

@@ -11,8 +11,8 @@ use super::{
     report::{ReportView, Values},
 };
 use crate::{
-    app::{App, AppError, Kind},
-    diff::{self, Assumption, Report},
+    app::{App, AppError, check},
+    diff::{Assumption, Report},
 };
 
 #[derive(Template)]
@@ -74,10 +74,7 @@ async fn compared(
     assume: Assumption,
 ) -> Result<Report, AppError> {
     let (baseline, candidate) = (app.side(baseline).await?, app.side(candidate).await?);
-    // Deciding containment is computing, so it leaves the threads that answer requests.
-    tokio::task::spawn_blocking(move || diff::diff(&baseline, &candidate, assume))
-        .await
-        .map_err(|e| AppError::new(Kind::Internal, "internal", format!("the diff ended: {e}")))
+    check::compared(baseline, candidate, assume).await
 }
 
 /// The newest of everything that a side may be: environments, catalogs, servers.

@@ -49,12 +49,21 @@ fn large_schemas_end_with_an_answer() {
         ("2,000 properties", wide(2_000, text()), wide(2_000, short())),
         ("200 branches", union(200, json!({"type": "string"})), union(200, json!({"type": "integer"}))),
         ("a chain of 500 references", chain(500, text()), chain(500, short())),
-        ("a huge bound", json!({"type": "object", "properties": {"a": {"type": "array", "minItems": 1_000_000_000}}}),
-            json!({"type": "object", "properties": {"a": {"type": "array", "minItems": 2_000_000_000}}})),
-        ("numbers at the edge", json!({"type": "object", "properties": {"a": {"type": "number", "maximum": 1e300}}}),
-            json!({"type": "object", "properties": {"a": {"type": "number", "maximum": -1e300}}})),
-        ("an explosive pattern", json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "(a|b)*a(a|b){18}"}}}),
-            json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "(a|b)*b(a|b){18}"}}})),
+        (
+            "a huge bound",
+            json!({"type": "object", "properties": {"a": {"type": "array", "minItems": 1_000_000_000}}}),
+            json!({"type": "object", "properties": {"a": {"type": "array", "minItems": 2_000_000_000}}}),
+        ),
+        (
+            "numbers at the edge",
+            json!({"type": "object", "properties": {"a": {"type": "number", "maximum": 1e300}}}),
+            json!({"type": "object", "properties": {"a": {"type": "number", "maximum": -1e300}}}),
+        ),
+        (
+            "an explosive pattern",
+            json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "(a|b)*a(a|b){18}"}}}),
+            json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "(a|b)*b(a|b){18}"}}}),
+        ),
     ];
     for (name, a, b) in &cases {
         let (there, back) = both(a, b);
@@ -85,13 +94,58 @@ fn references_in_a_circle_end_with_an_answer() {
 
 #[test]
 fn keywords_of_the_wrong_kind_are_findings_and_no_panic() {
-    let odd = [json!(null), json!(true), json!(-1), json!(1.5), json!("x"), json!([]), json!([1, null]), json!({}), json!({"a": 1})];
+    let odd = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(1.5),
+        json!("x"),
+        json!([]),
+        json!([1, null]),
+        json!({}),
+        json!({"a": 1}),
+    ];
     let keywords = [
-        "type", "enum", "const", "minimum", "maxLength", "multipleOf", "pattern", "items", "prefixItems", "contains",
-        "properties", "patternProperties", "additionalProperties", "propertyNames", "required", "dependentRequired",
-        "dependentSchemas", "allOf", "anyOf", "oneOf", "not", "if", "then", "$ref", "$defs", "definitions", "$id",
-        "$anchor", "$schema", "$dynamicRef", "unevaluatedProperties", "format", "default", "examples", "title",
-        "minContains", "uniqueItems", "exclusiveMinimum", "dependencies", "additionalItems",
+        "type",
+        "enum",
+        "const",
+        "minimum",
+        "maxLength",
+        "multipleOf",
+        "pattern",
+        "items",
+        "prefixItems",
+        "contains",
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "propertyNames",
+        "required",
+        "dependentRequired",
+        "dependentSchemas",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "$ref",
+        "$defs",
+        "definitions",
+        "$id",
+        "$anchor",
+        "$schema",
+        "$dynamicRef",
+        "unevaluatedProperties",
+        "format",
+        "default",
+        "examples",
+        "title",
+        "minContains",
+        "uniqueItems",
+        "exclusiveMinimum",
+        "dependencies",
+        "additionalItems",
     ];
     let plain = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     for keyword in keywords {
