@@ -13,6 +13,7 @@ pub mod limits;
 mod pattern;
 mod prove;
 mod sample;
+mod values;
 mod witness;
 
 use std::sync::OnceLock;
