@@ -47,7 +47,9 @@ fn check(pair: &Pair<'_>, out: &mut Vec<Change>) {
         let off = |v: Option<&Value>| v.is_none_or(|v| v == &Value::Bool(false) || v == &Value::Bool(true) && keyword != "uniqueItems");
         let effect = match (off(before), off(after)) {
             // Where unevaluated or additional properties are closed, a new pattern takes more.
-            _ if matches!(keyword, "patternProperties" | "$schema" | "$ref" | "minContains" | "maxContains") => Effect::Unknown,
+            _ if matches!(keyword, "patternProperties" | "$ref" | "minContains" | "maxContains") => Effect::Unknown,
+            // Where another dialect alone breaks a call, containment says so.
+            _ if keyword == "$schema" => Effect::Same,
             (true, true) => continue,
             (true, false) => Effect::Narrowed,
             (false, true) => Effect::Widened,
