@@ -73,18 +73,22 @@ fn options(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options.foreign_keys(true).busy_timeout(BUSY)
 }
 
-/// Brings the tables up to date; refuses a database that another program made.
+/// Brings the tables up to date; refuses a database that another program made. Under the write lock: of two processes
+/// that open a new file at once, one makes the tables and the other finds them.
 async fn migrate(pool: &SqlitePool) -> Result<()> {
+    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
     let (tables, ours): (i64, i64) = sqlx::query_as(
         "SELECT count(*), count(*) FILTER (WHERE name = '_sqlx_migrations')
          FROM sqlite_master WHERE type = 'table'",
     )
-    .fetch_one(pool)
+    .fetch_one(&mut *tx)
     .await?;
     if tables > 0 && ours == 0 {
         return Err(StoreError::Database("it is a database of another program".into()));
     }
-    sqlx::migrate!("migrations/sqlite").run(pool).await.map_err(|e| StoreError::Database(Box::new(e)))
+    let migrations = sqlx::migrate!("migrations/sqlite");
+    migrations.run_direct(None, &mut *tx, false).await.map_err(|e| StoreError::Database(Box::new(e)))?;
+    Ok(tx.commit().await?)
 }
 
 impl From<sqlx::Error> for StoreError {

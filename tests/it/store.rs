@@ -201,6 +201,21 @@ async fn a_file_is_opened_again_as_it_was_left() {
 }
 
 #[tokio::test]
+async fn a_new_file_can_be_opened_by_many_at_once() {
+    for _ in 0..5 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("toolpact.db");
+        let opening = (0..8).map(|_| {
+            let file = file.clone();
+            tokio::spawn(async move { App::open(&file, Arc::new(Noon)).await.map(|_| ()) })
+        });
+        for opened in opening.collect::<Vec<_>>() {
+            opened.await.expect("no panic").unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_database_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("notes.txt");
