@@ -30,7 +30,8 @@ pub enum StoreError {
     /// The idempotency key was used for another request.
     #[error("the idempotency key belongs to another request")]
     KeyReused,
-    /// The draft was decided meanwhile, or its catalog has a newer version than the draft's base.
+    /// The draft was decided meanwhile, its catalog has a newer version than the draft's base, or a server of it a newer
+    /// snapshot than the draft pins.
     #[error("the draft's state has changed")]
     DraftChanged,
     /// The version exists already, with other content.
@@ -181,6 +182,8 @@ pub trait Catalogs: Send + Sync {
     /// The newest draft, whatever became of it.
     async fn latest_draft(&self, catalog: &CatalogName) -> Result<Option<Draft>>;
     /// Opens a draft; a pending one of the same catalog becomes superseded. The event gains `draft` and `supersedes`.
+    /// [`StoreError::DraftChanged`] where `base` is not the newest version any more, or a pin not its server's newest
+    /// snapshot: of two that form at once, the one from older snapshots must not supersede the other.
     async fn open_draft(&self, draft: NewDraft, event: NewEvent) -> Result<Draft>;
     /// Ends a pending draft without a version: rejected or superseded. [`StoreError::DraftChanged`] where it is not
     /// pending any more.

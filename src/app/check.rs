@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{App, AppError, Kind};
 use crate::{
-    catalog::Policy,
+    catalog::{CatalogVersion, Policy},
     contract::Contract,
     diff::{Assumption, Level, Report, Side, diff},
     mcp::{self, Limits, Source},
@@ -113,29 +113,32 @@ impl App {
     /// Where the database fails. A reference that names nothing has the default policy.
     pub async fn policy_of(&self, reference: &str) -> Result<Policy, AppError> {
         let catalogs: Vec<CatalogName> = match reference.split_once('@') {
-            Some((name, _)) => name.parse().into_iter().collect(),
+            Some((name, what)) if self.names_a_catalog(name, what).await? => {
+                name.parse().into_iter().collect()
+            }
+            Some(_) => Vec::new(),
             None => match reference.parse::<EnvironmentName>() {
-                Ok(name) => found(self.environment(&name).await)?
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|page| page.pointer.catalog)
-                    .collect(),
+                Ok(name) => {
+                    let pointers = self.store.pointers().await?;
+                    pointers.into_iter().filter(|p| p.environment == name).map(|p| p.catalog).collect()
+                }
                 Err(_) => Vec::new(),
             },
         };
         let mut policies = Vec::new();
         for name in &catalogs {
-            policies.extend(found(self.catalog(name).await)?.map(|page| page.catalog.policy));
+            policies.extend(self.store.catalog(name).await?.map(|catalog| catalog.policy));
         }
         Ok(policies.into_iter().reduce(stricter).unwrap_or_default())
     }
-}
 
-fn found<T>(answer: Result<T, AppError>) -> Result<Option<T>, AppError> {
-    match answer {
-        Ok(value) => Ok(Some(value)),
-        Err(e) if e.kind == Kind::NotFound => Ok(None),
-        Err(e) => Err(e),
+    /// Whether [`App::side`] takes this for a catalog: a server and a catalog may have the same name.
+    async fn names_a_catalog(&self, name: &str, what: &str) -> Result<bool, AppError> {
+        Ok(match name.parse::<ServerName>() {
+            _ if what.parse::<CatalogVersion>().is_ok() => true,
+            Ok(server) => what == "latest" && self.store.last_ok(&server).await?.is_none(),
+            Err(_) => false,
+        })
     }
 }
 

@@ -119,7 +119,11 @@ impl App {
         if newest != draft.base {
             return Err(stale_draft(&draft, newest));
         }
-        passes(&self.known_catalog(catalog).await?.policy, &draft, accept_breaking)?;
+        let policy = self.known_catalog(catalog).await?.policy;
+        if policy.assume != draft.report.assumption {
+            return Err(judged_otherwise(&draft, &policy));
+        }
+        passes(&policy, &draft, accept_breaking)?;
         let now = self.now();
         // A version that was imported from a later day must not be overtaken by one with a lower number.
         let day = newest.map_or(now.date_naive(), |v| v.date().max(now.date_naive()));
@@ -205,7 +209,10 @@ impl App {
             created_at: self.now(),
         };
         let last = last.filter(|d| {
-            d.base == new.base && d.digest == new.content.digest() && d.report.tools == new.report.tools
+            d.base == new.base
+                && d.digest == new.content.digest()
+                && d.report.assumption == new.report.assumption
+                && d.report.tools == new.report.tools
         });
         match last {
             Some(draft) if draft.status == DraftStatus::Pending => Ok(Formed::Pending(Box::new(draft))),
@@ -223,7 +230,9 @@ impl App {
         let event = self.event(actor, "draft.created", format!("catalog/{catalog}"), data);
         match self.store.open_draft(new, event).await {
             Err(StoreError::DraftChanged) => {
-                let message = format!("catalog `{catalog}` got a new version while its draft was made");
+                let message = format!(
+                    "catalog `{catalog}` got a new version, or one of its servers a newer snapshot, while its draft was made"
+                );
                 Err(AppError::new(Kind::Conflict, "stale-draft", message).help("draft again"))
             }
             done => Ok(done?),
@@ -352,6 +361,16 @@ fn passes(policy: &Policy, draft: &Draft, accept_breaking: bool) -> Result<(), A
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// The policy took callers to send something else when the draft was judged, so its report says nothing under this one.
+fn judged_otherwise(draft: &Draft, policy: &Policy) -> AppError {
+    let message = format!(
+        "draft `d-{}` was judged under the assumption `{}`, the policy of catalog `{}` says `{}` now",
+        draft.id, draft.report.assumption, draft.catalog, policy.assume
+    );
+    AppError::new(Kind::Conflict, "stale-draft", message)
+        .help("draft again, and review what differs from that")
 }
 
 fn stale_draft(draft: &Draft, newest: Option<CatalogVersion>) -> AppError {

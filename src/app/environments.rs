@@ -51,14 +51,16 @@ impl App {
         self.move_to(MoveKind::Rollback, request).await
     }
 
-    /// Lets the version that was held last be promoted again.
+    /// Lets a held version be promoted again. It may be left out where it is the only one: a release does not count as a
+    /// move, so a retry would otherwise release the next one.
     ///
     /// # Errors
-    /// Where nothing is held, or the caller saw another generation.
+    /// Where the version is not held, several are and none is named, or the caller saw another generation.
     pub async fn release_hold(
         &self,
         environment: &EnvironmentName,
         catalog: Option<&CatalogName>,
+        version: Option<CatalogVersion>,
         generation: i64,
         why: &str,
         actor: &str,
@@ -70,14 +72,20 @@ impl App {
         if pointer.generation != generation {
             return Err(stale(environment, &catalog, generation, Some(&pointer)));
         }
-        let Some(held) = pointer.hold else { return Err(not_held(environment, &catalog)) };
+        let holds = self.store.holds(environment, &catalog).await?;
+        let held = match (version, holds.as_slice()) {
+            (Some(version), holds) if holds.contains(&version) => version,
+            (Some(_), _) | (None, []) => return Err(not_held(environment, &catalog, version)),
+            (None, [only]) => *only,
+            (None, several) => return Err(which_hold(environment, &catalog, several)),
+        };
         let data = json!({ "catalog": catalog, "released": held, "generation": generation, "reason": why });
         let event =
             self.event(actor, "environment.hold-released", format!("environment/{environment}"), data);
         match self.store.release_hold(environment, &catalog, generation, held, event).await {
             // The generation stands, so it is the hold that somebody else released.
             Err(StoreError::Moved(Some(now))) if now.generation == generation => {
-                Err(not_held(environment, &catalog))
+                Err(not_held(environment, &catalog, Some(held)))
             }
             Err(StoreError::Moved(now)) => Err(stale(environment, &catalog, generation, now.as_deref())),
             done => Ok(done?),
@@ -85,12 +93,11 @@ impl App {
     }
 
     async fn move_to(&self, kind: MoveKind, request: &MoveRequest) -> Result<Move, AppError> {
-        let catalog = self.chosen_catalog(request.catalog.as_ref()).await?;
         let key = request
             .idempotency_key
             .as_ref()
-            .map(|key| Idempotency { key: key.clone(), request: fingerprint(kind, &catalog, request) });
-        match (self.try_move(kind, &catalog, request, key.clone()).await, key) {
+            .map(|key| Idempotency { key: key.clone(), request: fingerprint(kind, request) });
+        match (self.try_move(kind, request, key.clone()).await, key) {
             // A retry finds the pointer moved by the first try, so what it asks for may make no sense any more.
             (Err(e), Some(key)) if !e.kind.is_ours() => match self.store.answered(&key.key).await? {
                 Some((request, answer)) if request == key.request => Ok(answer),
@@ -104,11 +111,11 @@ impl App {
     async fn try_move(
         &self,
         kind: MoveKind,
-        catalog: &CatalogName,
         request: &MoveRequest,
         key: Option<Idempotency>,
     ) -> Result<Move, AppError> {
         let why = reason(&request.reason)?;
+        let catalog = &self.chosen_catalog(request.catalog.as_ref()).await?;
         let environment = &request.environment;
         let target = self.version(catalog, request.version).await?;
         let pointer = self.store.pointer(environment, catalog).await?;
@@ -199,7 +206,7 @@ impl App {
                 rollback_targets.push(version);
             }
         }
-        Ok(EnvironmentPage { pointer, history, promotable, rollback_targets })
+        Ok(EnvironmentPage { pointer, history, holds, promotable, rollback_targets })
     }
 }
 
@@ -237,8 +244,23 @@ fn held(environment: &EnvironmentName, version: CatalogVersion) -> AppError {
     AppError::new(Kind::Conflict, "held", message).help("release the hold first, if what was wrong is mended")
 }
 
-fn not_held(environment: &EnvironmentName, catalog: &CatalogName) -> AppError {
-    let message = format!("no version of catalog `{catalog}` is held in `{environment}`");
+fn which_hold(environment: &EnvironmentName, catalog: &CatalogName, holds: &[CatalogVersion]) -> AppError {
+    let names: Vec<String> = holds.iter().map(ToString::to_string).collect();
+    let message = format!(
+        "{} versions of catalog `{catalog}` are held in `{environment}`, so one has to be named",
+        names.len()
+    );
+    AppError::new(Kind::Invalid, "version-needed", message).help(format!("name one of: {}", names.join(", ")))
+}
+
+fn not_held(
+    environment: &EnvironmentName,
+    catalog: &CatalogName,
+    version: Option<CatalogVersion>,
+) -> AppError {
+    let what = version.map_or_else(|| "no version".to_owned(), |v| format!("version {v}"));
+    let is = if version.is_some() { "is not held" } else { "is held" };
+    let message = format!("{what} of catalog `{catalog}` {is} in `{environment}`");
     AppError::new(Kind::Conflict, "not-held", message).help("nothing has to be done")
 }
 
@@ -265,10 +287,11 @@ fn stale(
         .help("look at the environment again, then repeat with its generation")
 }
 
-/// What a retry has to repeat to be the same request.
-fn fingerprint(kind: MoveKind, catalog: &CatalogName, request: &MoveRequest) -> Digest {
+/// What a retry has to repeat to be the same request: what was sent, not what it came to. A catalog that was left out
+/// may have to be named by now.
+fn fingerprint(kind: MoveKind, request: &MoveRequest) -> Digest {
     Digest::of(&json!({
-        "kind": kind, "environment": request.environment, "catalog": catalog, "version": request.version,
+        "kind": kind, "environment": request.environment, "catalog": request.catalog, "version": request.version,
         "generation": request.generation, "reason": request.reason, "actor": request.actor,
     }))
 }

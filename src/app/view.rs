@@ -114,6 +114,8 @@ pub struct EnvironmentPage {
     pub pointer: EnvironmentPointer,
     /// Newest first.
     pub history: Vec<Move>,
+    /// Versions that a rollback left and nobody released, the newest hold first.
+    pub holds: Vec<CatalogVersion>,
     /// Approved versions that may be promoted: not live, not held; newest first.
     pub promotable: Vec<CatalogVersion>,
     /// Versions that were live here before and are not now; newest first.

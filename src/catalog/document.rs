@@ -203,8 +203,7 @@ fn document(root: &At<'_>) -> Result<Document, Fault> {
     let top = root.fields("a catalog document", &TOP)?;
     let servers = top.get("servers").map(|at| servers(&at)).transpose()?;
     let tools = top.get("tools").map(|at| tools(&at, servers.as_deref())).transpose()?;
-    let version = top.get("catalogVersion").map(|at| at.parse::<CatalogVersion>("a date such as 2026.11.30"));
-    let version = version.transpose()?;
+    let version = top.get("catalogVersion").map(|at| catalog_version(&at)).transpose()?;
     match (&version, &tools) {
         (None, Some(_)) => return Err(top.key_fault("tools", "`tools` need a `catalogVersion` beside them")),
         (Some(_), None) => {
@@ -315,9 +314,7 @@ fn member(fields: &Fields<'_>, servers: Option<&[Server]>) -> Result<Member, Fau
     Ok(Member {
         server,
         tool,
-        contract_version: fields
-            .need("contractVersion")?
-            .parse::<ContractVersion>("a semantic version such as 1.2.0, or an integer such as 1")?,
+        contract_version: contract_version(&fields.need("contractVersion")?)?,
         compatibility: fields.need("compatibility")?.word(&words, Compatibility::as_str)?,
         status: match fields.get("status") {
             Some(at) => at.word(&states, ReleaseStatus::as_str)?,
@@ -325,6 +322,22 @@ fn member(fields: &Fields<'_>, servers: Option<&[Server]>) -> Result<Member, Fau
         },
         digests: fields.get("digests").map(|at| digests(&at)).transpose()?,
     })
+}
+
+fn catalog_version(at: &At<'_>) -> Result<CatalogVersion, Fault> {
+    let version: CatalogVersion = at.parse("a date such as 2026.11.30")?;
+    if version.leaves_room() {
+        return Ok(version);
+    }
+    Err(at.fault(format!("`{version}` leaves no room for later versions; the last may be 9999.12.31.9999")))
+}
+
+fn contract_version(at: &At<'_>) -> Result<ContractVersion, Fault> {
+    let version: ContractVersion = at.parse("a semantic version such as 1.2.0, or an integer such as 1")?;
+    if version.leaves_room() {
+        return Ok(version);
+    }
+    Err(at.fault(format!("`{version}` leaves no room for later versions; its numbers may have nine digits")))
 }
 
 fn digests(at: &At<'_>) -> Result<Digests, Fault> {

@@ -33,6 +33,13 @@ impl CatalogVersion {
         day * 1_000_000 + i64::from(self.nth)
     }
 
+    /// Whether versions can go on from this one for as long as anybody lives: what a document brings is followed by
+    /// numbers that are one larger, and they have to be readable too.
+    #[must_use]
+    pub fn leaves_room(self) -> bool {
+        self.date.year() <= 9_999 && self.nth <= 9_999
+    }
+
     /// The day.
     #[must_use]
     pub fn date(self) -> NaiveDate {
@@ -104,7 +111,8 @@ impl ContractVersion {
         Self(semver::Version::new(1, 0, 0))
     }
 
-    /// The next version under this bump.
+    /// The next version under this bump. No number overflows: what comes in from outside [leaves
+    /// room](Self::leaves_room).
     #[must_use]
     pub fn bumped(&self, bump: Bump) -> Self {
         let v = &self.0;
@@ -114,6 +122,12 @@ impl ContractVersion {
             Bump::Minor => semver::Version::new(v.major, v.minor + 1, 0),
             Bump::Major => semver::Version::new(v.major + 1, 0, 0),
         })
+    }
+
+    /// Whether bumps can go on from this one for as long as anybody lives.
+    #[must_use]
+    pub fn leaves_room(&self) -> bool {
+        [self.0.major, self.0.minor, self.0.patch].iter().all(|n| *n <= 999_999_999)
     }
 
     /// The integer form, where it has one.

@@ -5,13 +5,16 @@ use super::{
     context::{Access, Context},
     pointer,
 };
-use crate::app::AppError;
+use crate::{app::AppError, catalog::CatalogVersion};
 
 /// Lift the hold that a rollback left, so that the version can be promoted again.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     pointer: pointer::Args,
+    /// The held version; may be left out where there is only one.
+    #[arg(long, value_name = "VERSION")]
+    version: Option<CatalogVersion>,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
@@ -19,7 +22,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let text = context.with_app(Access::Read, async |app| {
         let environment = &args.pointer.environment;
         let at = args.pointer.resolved(app).await?;
-        app.release_hold(environment, at.catalog.as_ref(), at.generation, &args.pointer.reason, &actor)
+        let reason = &args.pointer.reason;
+        app.release_hold(environment, at.catalog.as_ref(), args.version, at.generation, reason, &actor)
             .await?;
         Ok(format!("{environment}: hold released ({})\n", at.note))
     })?;

@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         if let Some(left) = made.from {
             let environment = &made.environment;
             text.push_str(&format!(
-                "{left} is held in {environment}; `toolpact release {environment} --reason …` lets it be promoted again\n"
+                "{left} is held in {environment}; `toolpact release {environment} --version {left} --reason …` lets it be promoted again\n"
             ));
         }
         Ok(text)

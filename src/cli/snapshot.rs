@@ -95,5 +95,8 @@ fn written(recorded: &view::Recorded) -> String {
             draft.id, draft.catalog, draft.report.verdict
         );
     }
+    for (catalog, why) in &recorded.skipped {
+        _ = writeln!(out, "no draft of catalog {catalog}: {}", safe::word(why));
+    }
     out
 }

@@ -140,17 +140,19 @@ pub(super) async fn rollback_version(
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseBody {
     catalog: Option<CatalogName>,
+    version: Option<CatalogVersion>,
     reason: String,
 }
 
-/// Lets the held version be promoted again.
+/// Lets a held version be promoted again.
 pub(super) async fn release_hold(
     State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
     Body(body): Body<ReleaseBody>,
 ) -> Result<StatusCode, Error> {
-    app.release_hold(&environment, body.catalog.as_ref(), generation, &body.reason, ACTOR).await?;
+    app.release_hold(&environment, body.catalog.as_ref(), body.version, generation, &body.reason, ACTOR)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -175,6 +175,7 @@ async fn moved(
 #[derive(Deserialize)]
 pub(super) struct ReleaseForm {
     catalog: CatalogName,
+    version: Option<CatalogVersion>,
     generation: i64,
     #[serde(default)]
     reason: String,
@@ -186,7 +187,10 @@ pub(super) async fn release_hold(
     Path(environment): Path<EnvironmentName>,
     Form(form): Form<ReleaseForm>,
 ) -> Result<Response, Error> {
-    match app.release_hold(&environment, Some(&form.catalog), form.generation, &form.reason, ACTOR).await {
+    let done = app
+        .release_hold(&environment, Some(&form.catalog), form.version, form.generation, &form.reason, ACTOR)
+        .await;
+    match done {
         Ok(()) => Ok(see(&format!("/environments/{environment}"))),
         Err(e) => shown(&app, environment, Some(e), Typed::default()).await,
     }

@@ -157,6 +157,20 @@ fn wrong_documents_are_refused_with_the_place() {
             "catalogVersion: 2025.02.30\ntools: []",
             "1:17: `2025.02.30` is no catalogVersion; one is a date such as 2026.11.30, the second of that day 2026.11.30.1",
         ),
+        (
+            "catalogVersion: 2025.02.28.999999\ntools: []",
+            "1:17: `2025.02.28.999999` leaves no room for later versions; the last may be 9999.12.31.9999",
+        ),
+        (
+            "catalogVersion: 10000.01.01\ntools: []",
+            "1:17: `10000.01.01` leaves no room for later versions; the last may be 9999.12.31.9999",
+        ),
+        (
+            &format!(
+                "{tools}  - name: a\n    contractVersion: 18446744073709551615\n    compatibility: initial"
+            ),
+            "4:22: `18446744073709551615.0.0` leaves no room for later versions; its numbers may have nine digits",
+        ),
         ("tools: []", "1:1: `tools` need a `catalogVersion` beside them"),
         ("catalogVersion: 2025.01.12", "1:1: a `catalogVersion` needs `tools` beside it"),
         ("catalogVersion: 2025.01.12\ntools:", "2:7: `tools` is empty; expected a list of tools"),

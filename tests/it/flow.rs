@@ -63,9 +63,12 @@ async fn a_version_is_promoted_rolled_back_held_and_released() {
     let (kind, code, message) = refused(app.promote(&to("production", second(), 3)).await);
     assert_eq!((kind, code), (Kind::Conflict, "held"), "{message}");
     assert_eq!(refused(app.rollback(&to("production", second(), 3)).await).1, "held");
-    let released = app.release_hold(&is("production"), None, 3, "mended", "ann").await;
+    let released = app.release_hold(&is("production"), None, None, 3, "mended", "ann").await;
     released.expect("released");
-    assert_eq!(refused(app.release_hold(&is("production"), None, 3, "mended", "ann").await).1, "not-held");
+    assert_eq!(
+        refused(app.release_hold(&is("production"), None, None, 3, "mended", "ann").await).1,
+        "not-held"
+    );
     app.promote(&to("production", second(), 3)).await.expect("promoted again");
 
     let events = app.events(100).await.expect("events");
@@ -101,6 +104,7 @@ async fn every_version_that_a_rollback_left_stays_held_until_released() {
     app.rollback(&to("production", first(), 2)).await.expect("rolled back");
     app.promote(&to("production", third, 3)).await.expect("promoted");
     app.rollback(&to("production", first(), 4)).await.expect("rolled back");
+    let production = is("production");
     for (held, hold) in
         [([third, second()].as_slice(), Some(third)), (&[second()], Some(second())), (&[], None)]
     {
@@ -111,12 +115,20 @@ async fn every_version_that_a_rollback_left_stays_held_until_released() {
         for version in held {
             assert_eq!(refused(app.promote(&to("production", *version, 5)).await).1, "held");
         }
+        assert_eq!(page.holds, held);
         if hold.is_some() {
-            assert_eq!(
-                refused(app.release_hold(&is("production"), None, 4, "mended", "ann").await).0,
-                Kind::Stale
-            );
-            app.release_hold(&is("production"), None, 5, "mended", "ann").await.expect("released");
+            let release = |version, generation| {
+                app.release_hold(&production, None, version, generation, "mended", "ann")
+            };
+            assert_eq!(refused(release(hold, 4).await).0, Kind::Stale);
+            assert_eq!(refused(release(Some(first()), 5).await).1, "not-held");
+            if held.len() > 1 {
+                let (kind, code, message) = refused(release(None, 5).await);
+                assert_eq!((kind, code), (Kind::Invalid, "version-needed"), "{message}");
+            }
+            release(hold, 5).await.expect("released");
+            // A retry, whose first answer was lost, must not release the next one.
+            assert_eq!(refused(release(hold, 5).await).1, "not-held");
         }
     }
     app.promote(&to("production", second(), 5)).await.expect("promoted");
@@ -243,6 +255,17 @@ async fn a_retry_gets_the_first_answer_and_another_request_none() {
     }
     assert_eq!(refused(app.rollback(&request).await).1, "idempotency-key-reused");
     assert_eq!(app.environments().await.expect("there")[0].history.len(), 2);
+}
+
+#[tokio::test]
+async fn a_retry_without_a_catalog_is_answered_though_there_are_two_by_now() {
+    let (app, _store) = two_versions().await;
+    let request = MoveRequest { idempotency_key: Some("k1".to_owned()), ..to("production", first(), 0) };
+    let answer = app.promote(&request).await.expect("promoted");
+    app.apply("mail", "catalogVersion: 2026.11.30\ntools: []\n", "ann").await.expect("applied");
+    assert_eq!(app.promote(&request).await.expect("answered again"), answer);
+    let named = MoveRequest { catalog: Some(orders()), ..request };
+    assert_eq!(refused(app.promote(&named).await).1, "idempotency-key-reused");
 }
 
 #[tokio::test]

@@ -46,6 +46,7 @@ impl From<catalog::EnvironmentPointer> for Pointer {
 pub struct Environment {
     #[serde(flatten)]
     pointer: Pointer,
+    holds: Vec<CatalogVersion>,
     promotable: Vec<CatalogVersion>,
     rollback_targets: Vec<CatalogVersion>,
     history: Vec<Move>,
@@ -55,6 +56,7 @@ impl From<view::EnvironmentPage> for Environment {
     fn from(e: view::EnvironmentPage) -> Self {
         Self {
             pointer: e.pointer.into(),
+            holds: e.holds,
             promotable: e.promotable,
             rollback_targets: e.rollback_targets,
             history: e.history.into_iter().map(Move::from).collect(),

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use sqlx::{FromRow, SqliteConnection};
 
-use super::{SqliteStore, events, from_json, from_word, parsed, parsed_opt, put_content, time, to_json};
+use super::{
+    SqliteStore, events, from_json, from_word, parsed, parsed_opt, put_content, snapshots, time, to_json,
+};
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, DraftStatus, Version, event::NewEvent},
     name::CatalogName,
@@ -213,6 +215,11 @@ impl Catalogs for SqliteStore {
         let mut tx = self.write().await?;
         if newest(&mut tx, &catalog).await? != base {
             return Err(StoreError::DraftChanged);
+        }
+        for pin in &content.servers {
+            if snapshots::newest(&mut tx, &pin.server).await?.as_ref() != Some(&pin.snapshot) {
+                return Err(StoreError::DraftChanged);
+            }
         }
         let superseded: Option<i64> = sqlx::query_scalar(
             "UPDATE drafts SET status = 'superseded', decided_by = $1, decided_at = $2

@@ -161,6 +161,17 @@ impl Snapshots for SqliteStore {
     }
 }
 
+/// The digest of a server's newest snapshot, as this transaction sees it.
+pub(super) async fn newest(db: &mut SqliteConnection, server: &ServerName) -> Result<Option<Digest>> {
+    let text: Option<String> = sqlx::query_scalar(
+        "SELECT snapshot FROM listings WHERE server = $1 AND snapshot IS NOT NULL ORDER BY id DESC LIMIT 1",
+    )
+    .bind(server.as_str())
+    .fetch_optional(db)
+    .await?;
+    parsed_opt("snapshot digest", text.as_deref())
+}
+
 /// Keeps a snapshot; one that is known already writes nothing.
 async fn put_snapshot(db: &mut SqliteConnection, snapshot: &Snapshot, contracts: &[Contract]) -> Result<()> {
     let new = sqlx::query(

@@ -5,7 +5,7 @@ use toolpact::{
     catalog::{CatalogVersion, Content, DraftStatus, event::NewEvent},
     diff::{Assumption, Bump, Level, Report},
     snapshot::{Evidence, Listing, Outcome, Provenance},
-    store::{Catalogs as _, NewDraft, sqlite::SqliteStore},
+    store::{Catalogs as _, NewDraft, StoreError, sqlite::SqliteStore},
 };
 
 use super::{orders, refused, second, two_versions};
@@ -89,14 +89,17 @@ async fn judged(store: &SqliteStore, base: Option<CatalogVersion>, report: Repor
         created_by: "ci".to_owned(),
         created_at: noon(),
     };
-    let event = NewEvent {
+    store.open_draft(new, created()).await.expect("opened").id
+}
+
+fn created() -> NewEvent {
+    NewEvent {
         at: noon(),
         actor: "ci".to_owned(),
         kind: "draft.created",
         subject: "catalog/orders".to_owned(),
         data: serde_json::json!({}),
-    };
-    store.open_draft(new, event).await.expect("opened").id
+    }
 }
 
 #[tokio::test]
@@ -125,6 +128,48 @@ async fn the_policy_blocks_what_nobody_accepted_and_absolute_findings_for_ever()
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_draft_judged_under_another_assumption_is_judged_again_before_it_is_approved() {
+    let (app, _store) = two_versions().await;
+    let less = listing(&[tool("a", &[]), tool("b", &[])]);
+    let draft = app.record(&is("orders"), less, "ci").await.expect("recorded").drafts.remove(0);
+    assert_eq!(draft.report.assumption, Assumption::Declared);
+    app.apply("orders", "catalog: orders\npolicy: {assume: strict}\n", "ann").await.expect("applied");
+    let (kind, code, message) = refused(app.approve(&orders(), draft.id, true, "go", "ann").await);
+    assert_eq!((kind, code), (Kind::Conflict, "stale-draft"));
+    assert_eq!(
+        message,
+        format!(
+            "draft `d-{}` was judged under the assumption `declared`, the policy of catalog `orders` says `strict` now",
+            draft.id
+        )
+    );
+    let again = app.draft(&orders(), &[], "ann").await.expect("drafted");
+    assert_eq!((again.id > draft.id, again.report.assumption), (true, Assumption::Strict));
+    app.approve(&orders(), again.id, true, "go", "ann").await.expect("approved");
+}
+
+#[tokio::test]
+async fn a_draft_of_older_snapshots_does_not_supersede_one_of_newer() {
+    let (app, store) = two_versions().await;
+    let older = app.record(&is("orders"), listing(&[tool("a", &[])]), "ci").await.expect("recorded");
+    let older = older.drafts.into_iter().next().expect("a draft");
+    let newer = app.record(&is("orders"), listing(&[tool("c", &[])]), "ci").await.expect("recorded");
+    // As if the older one had taken longer to judge.
+    let late = NewDraft {
+        catalog: orders(),
+        base: older.base,
+        content: older.content,
+        report: older.report,
+        created_by: "ci".to_owned(),
+        created_at: noon(),
+    };
+    let refusal = store.open_draft(late, created()).await.expect_err("refused");
+    assert!(matches!(refusal, StoreError::DraftChanged), "{refusal}");
+    let status = app.get_draft(&orders(), newer.drafts[0].id).await.expect("there").status;
+    assert_eq!(status, DraftStatus::Pending);
 }
 
 #[tokio::test]

@@ -1,6 +1,10 @@
 //! Documents in and out, and what people write for one side of a diff.
 
-use toolpact::app::Kind;
+use toolpact::{
+    app::{Kind, MoveRequest},
+    catalog::Policy,
+    diff::Assumption,
+};
 
 use super::{first, orders, refused, two_versions};
 use crate::support::{app, is, listing, to, tool};
@@ -106,5 +110,34 @@ fn files_that_are_no_tools_list_are_refused_by_name() {
         let (kind, found, message) = refused(side);
         assert_eq!((kind, found), (Kind::Invalid, code), "{text}: {message}");
         assert!(message.starts_with("`tools.json` "), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_reference_stands_under_the_policy_of_what_it_names() {
+    let (app, _store) = two_versions().await;
+    // The catalog `orders` lets everything pass; the server of the same name stands under no catalog.
+    app.apply("orders", "catalog: orders\npolicy: {failOn: []}\n", "ann").await.expect("applied");
+    app.apply(
+        "shop",
+        "catalog: shop\npolicy: {assume: strict}\ncatalogVersion: 2026.11.30\ntools: []\n",
+        "ann",
+    )
+    .await
+    .expect("applied");
+    app.promote(&MoveRequest { catalog: Some(is("shop")), ..to("staging", is("2026.11.30"), 0) })
+        .await
+        .expect("promoted");
+    let lax = Policy { fail_on: Vec::new(), ..Policy::default() };
+    let strict = Policy { assume: Assumption::Strict, ..Policy::default() };
+    for (reference, policy) in [
+        ("orders@latest", Policy::default()),
+        ("orders@sha256:0123456789", Policy::default()),
+        ("orders@2026.11.30", lax),
+        ("shop@latest", strict.clone()),
+        ("staging", strict),
+        ("nowhere", Policy::default()),
+    ] {
+        assert_eq!(app.policy_of(reference).await.expect("a policy"), policy, "{reference}");
     }
 }
