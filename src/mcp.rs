@@ -3,8 +3,9 @@
 //! Our own, because the official SDK drops fields, loses whole pages on one odd tool and hangs on bad lines. It asks,
 //! it never acts: no tool is called, nothing a server names is fetched, no capability is declared that a server could
 //! use. In reading order: `era` says how a conversation begins, `message` what travels, `pages` how a list is read,
-//! `stdio` and `http` how it gets there; `demo` is a server to try it on.
+//! `stdio` and `http` how it gets there; `command` says what is shown of a server's command, `demo` is a server to try.
 
+mod command;
 pub mod demo;
 mod era;
 mod http;
@@ -90,13 +91,12 @@ impl Source {
         Ok(Self::Http { url: url.to_owned(), headers })
     }
 
-    /// What people see of it: the command line, or the URL without user info and query.
+    /// What people see of it: the command line without the values that its names call secret, or the URL without user
+    /// info and query.
     #[must_use]
     pub fn target(&self) -> String {
         match self {
-            Self::Stdio { program, args } => {
-                std::iter::once(program).chain(args).map(String::as_str).collect::<Vec<_>>().join(" ")
-            }
+            Self::Stdio { program, args } => command::shown(program, args),
             Self::Http { url, .. } => http::without_secrets(url),
         }
     }
@@ -104,7 +104,7 @@ impl Source {
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Header values and the URL's user info and query are secrets.
+        // Header values, some arguments, and the URL's user info and query are secrets.
         let kind = match self {
             Self::Stdio { .. } => "Stdio",
             Self::Http { .. } => "Http",

@@ -75,6 +75,10 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// What is kept of each thing that a server says of itself beside its tools. Instructions that a model can make use of
+/// have some kilobytes.
+pub const MAX_ABOUT_BYTES: usize = 64 << 10;
+
 /// How the list was obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -98,13 +102,14 @@ pub enum Era {
 }
 
 /// Everything a list depends on beside time (PROTOCOL: a list may vary by revision, capabilities and authorization).
-/// Never holds a secret: header and environment values are left out before they come here.
+/// Holds no secret that is known as one: header values, a URL's user info and query, and arguments whose names call
+/// them secret are left out before they come here; environment values never come here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Provenance {
     /// How it was obtained.
     pub transport: Transport,
-    /// The command line, the URL without user info and query, or the file.
+    /// The command line without secret values, the URL without user info and query, or the file.
     pub target: String,
     /// The era that was spoken; absent for a file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -150,6 +155,34 @@ impl Provenance {
             ttl_ms: None,
             cache_scope: None,
         }
+    }
+
+    /// Cuts what the server says of itself to [`MAX_ABOUT_BYTES`] each, for it is kept with every listing and every
+    /// draft; says what was cut.
+    #[must_use]
+    pub fn cut(&mut self) -> Vec<String> {
+        let mut cuts = Vec::new();
+        let mut note = |name: &str, bytes: usize, how: &str| {
+            cuts.push(format!("`{name}` has {bytes} bytes, the limit is {MAX_ABOUT_BYTES}; it was {how}"));
+        };
+        for (name, value) in [("serverInfo", &mut self.server_info), ("capabilities", &mut self.capabilities)]
+        {
+            let bytes = value.as_ref().map_or(0, |v| v.to_string().len());
+            if bytes > MAX_ABOUT_BYTES {
+                *value = None;
+                note(name, bytes, "left out");
+            }
+        }
+        for (name, text) in [
+            ("instructions", &mut self.instructions),
+            ("protocolVersion", &mut self.protocol_version),
+            ("cacheScope", &mut self.cache_scope),
+        ] {
+            let Some(text) = text.as_mut().filter(|t| t.len() > MAX_ABOUT_BYTES) else { continue };
+            note(name, text.len(), "cut");
+            text.truncate(text.floor_char_boundary(MAX_ABOUT_BYTES));
+        }
+        cuts
     }
 
     /// `serverInfo.version`, where the server says one.

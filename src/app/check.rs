@@ -37,10 +37,9 @@ pub struct Blocked {
     pub tool: String,
 }
 
-/// Judges a candidate. Absolute findings block under every policy.
+/// Judges a report. Absolute findings block under every policy.
 #[must_use]
-pub fn gate(baseline: &Side, candidate: &Side, policy: &Policy) -> Gate {
-    let report = diff(baseline, candidate, policy.assume);
+pub fn gate(report: Report, policy: &Policy) -> Gate {
     let blocked = policy.blocks(&report).map(|(tool, finding)| Blocked {
         rule: finding.rule.clone(),
         level: finding.level,

@@ -108,7 +108,8 @@ impl App {
         listing: Listing,
         actor: &str,
     ) -> Result<ListingRow, AppError> {
-        let Listing { mut outcome, mut evidence, provenance, tools } = listing;
+        let Listing { mut outcome, mut evidence, mut provenance, tools } = listing;
+        evidence.warnings.extend(provenance.cut());
         let mut held = None;
         if outcome == Outcome::Ok {
             let snapshot = Snapshot::new(server.clone(), provenance.clone(), tools);

@@ -119,14 +119,20 @@ pub(super) fn make_folder(database: &std::path::Path) -> Result<(), AppError> {
 /// thread is enough for a command, and starts sooner than many.
 pub(super) fn block_on<T>(future: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).map_err(no_runtime)?;
+        // A terminal that was closed.
+        let mut hangup = signal(SignalKind::hangup()).map_err(no_runtime)?;
         tokio::select! {
             done = future => done,
             _ = tokio::signal::ctrl_c() => Err(interrupted()),
             _ = terminate.recv() => Err(interrupted()),
+            _ = hangup.recv() => Err(interrupted()),
         }
-    })
+    });
+    // A diff that nobody waits for any more must not keep the process.
+    runtime.shutdown_background();
+    done
 }
 
 fn interrupted() -> AppError {
@@ -135,6 +141,7 @@ fn interrupted() -> AppError {
         "interrupted",
         "interrupted before it was done; what it had begun was not stored",
     )
+    .help("run it again; what was stored before is as it was")
 }
 
 /// The machine did not give what a runtime needs.

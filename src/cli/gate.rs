@@ -70,6 +70,7 @@ impl Blocking {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let source = args.source.chosen()?;
     // The baseline first: a mistake in it should not cost the start of a server.
     let (baseline, mut policy) = baseline(args, context)?;
     let baseline = check::of_server(baseline, args.server.as_ref())?;
@@ -79,18 +80,20 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     if let Some(levels) = &args.fail_on {
         policy.fail_on = levels.iter().filter_map(|l| l.level()).collect();
     }
-    let (mut candidate, evidence) = candidate(args)?;
+    let (mut candidate, evidence) = candidate(&source, args.server.as_ref())?;
     if let (Some(server), [(name @ None, _)]) = (&args.server, candidate.servers.as_mut_slice()) {
         *name = Some(server.clone());
     }
-    let gate = check::gate(&baseline, &candidate, &policy);
+    let label = candidate.label.clone();
+    let offline = side::offline(&args.baseline) && matches!(source, Chosen::File(_));
+    let gate = check::gate(side::diffed(baseline, candidate, policy.assume, offline)?, &policy);
     let text = match args.format {
         Format::Text => {
             // First, so that the decision stays the last line.
             let mut out = String::new();
             text::deviations(&mut out, &evidence);
             if !out.is_empty() {
-                out = format!("listing: `{}` left the protocol\n{out}\n", safe::word(&candidate.label));
+                out = format!("listing: `{}` left the protocol\n{out}\n", safe::word(&label));
             }
             out + &text::gate(&gate, &policy, text::Style::of_stdout())
         }
@@ -111,12 +114,12 @@ fn baseline(args: &Args, context: &Context) -> Result<(Side, Policy), AppError> 
 }
 
 /// What is judged, and how its listing went.
-fn candidate(args: &Args) -> Result<(Side, Evidence), AppError> {
-    match args.source.chosen() {
-        Chosen::File(path) => Ok((side::file(&path)?, Evidence::default())),
+fn candidate(source: &Chosen, server: Option<&ServerName>) -> Result<(Side, Evidence), AppError> {
+    match source {
+        Chosen::File(path) => Ok((side::file(path)?, Evidence::default())),
         Chosen::Live(source) => {
-            let label = args.server.as_ref().map_or_else(|| source::label(&source), ToString::to_string);
-            block_on(check::list_side(&label, &source))
+            let label = server.map_or_else(|| source::label(source), ToString::to_string);
+            block_on(check::list_side(&label, source))
         }
     }
 }

@@ -6,10 +6,10 @@ use std::{
     path::Path,
 };
 
-use super::context::{Access, Context};
+use super::context::{Access, Context, block_on};
 use crate::{
-    app::{AppError, Kind, view},
-    diff::Side,
+    app::{AppError, Kind, check, view},
+    diff::{Assumption, Report, Side, diff},
     snapshot::{Listing, MAX_FILE_BYTES},
 };
 
@@ -55,14 +55,35 @@ pub(super) fn both(
     candidate: &str,
     context: &Context,
 ) -> (Result<Side, AppError>, Result<Side, AppError>) {
-    let files = [baseline, candidate].iter().all(|side| matches!(named(side), Named::File(_)));
-    if !files {
+    if !(offline(baseline) && offline(candidate)) {
         return (read(baseline, context), read(candidate, context));
     }
     std::thread::scope(|scope| {
         let candidate = scope.spawn(|| read(candidate, context));
         (read(baseline, context), candidate.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+/// Whether a side is read without the database, and so without a runtime.
+pub(super) fn offline(text: &str) -> bool {
+    matches!(named(text), Named::File(_))
+}
+
+/// The report of two sides. Where a runtime was started (not `offline`), it has taken over the signals for good, so they
+/// are heeded while the diff computes.
+pub(super) fn diffed(
+    baseline: Side,
+    candidate: Side,
+    assume: Assumption,
+    offline: bool,
+) -> Result<Report, AppError> {
+    if !offline {
+        return block_on(check::compared(baseline, candidate, assume));
+    }
+    let report = diff(&baseline, &candidate, assume);
+    // The process ends soon: giving two long lists back piece by piece is a tenth of its time.
+    std::mem::forget((baseline, candidate));
+    Ok(report)
 }
 
 /// Adds what a side may be, where the reference may have been meant as something else.

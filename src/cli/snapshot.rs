@@ -33,7 +33,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let actor = context.actor()?;
-    let recorded = match args.source.chosen() {
+    let recorded = match args.source.chosen()? {
         Chosen::Live(source) => {
             context.with_app(Access::Write, async |app| app.snapshot(&args.name, &source, &actor).await)?
         }

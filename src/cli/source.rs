@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::mcp::Source;
+use crate::{
+    app::{AppError, Kind},
+    mcp::Source,
+};
 
 /// The ways to say it. A command has no flag: it is what stands after `--`.
 #[derive(clap::Args)]
@@ -33,46 +36,32 @@ pub(super) enum Chosen {
 }
 
 impl Args {
-    pub(super) fn chosen(&self) -> Chosen {
-        if let Some(url) = &self.url {
-            return Chosen::Live(Source::Http { url: url.clone(), headers: self.headers.clone() });
-        }
-        match (self.command.split_first(), &self.file) {
-            (Some((program, args)), _) => {
-                Chosen::Live(Source::Stdio { program: program.clone(), args: args.to_vec() })
-            }
-            // The group sees to it that one of the three is there.
-            (None, file) => {
-                Chosen::File(file.as_deref().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default())
-            }
-        }
+    /// What was said.
+    ///
+    /// # Errors
+    /// Where the source can never work: that is told before anything is asked or recorded.
+    pub(super) fn chosen(&self) -> Result<Chosen, AppError> {
+        let source = match (&self.url, &self.file) {
+            (Some(url), _) => Source::http(url, self.headers.clone()),
+            (None, Some(file)) => return Ok(Chosen::File(file.to_string_lossy().into_owned())),
+            (None, None) => Source::stdio(self.command.clone()),
+        };
+        source.map(Chosen::Live).map_err(|e| AppError::new(Kind::Invalid, "invalid-source", e.to_string()))
     }
 }
 
-/// A source as a reader knows it: the command line without the program's folder, or the URL without what may be secret
-/// in it.
+/// A source as a reader knows it: without the program's folder, and without what may be secret in it.
 pub(super) fn label(source: &Source) -> String {
     match source {
         Source::Stdio { program, args } => {
             let name = Path::new(program).file_name().map_or(program.into(), |n| n.to_string_lossy());
-            std::iter::once(&*name).chain(args.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+            Source::Stdio { program: name.into_owned(), args: args.clone() }.target()
         }
-        Source::Http { url, .. } => {
-            let bare = url.split(['?', '#']).next().unwrap_or_default();
-            match bare.split_once("://") {
-                Some((scheme, rest)) => {
-                    let (host, path) = rest.split_once('/').map_or((rest, ""), |(h, p)| (h, p));
-                    let host = host.rsplit('@').next().unwrap_or_default();
-                    format!("{scheme}://{host}/{path}")
-                }
-                None => bare.to_owned(),
-            }
-        }
+        Source::Http { .. } => source.target(),
     }
 }
 
-/// A slip of the hand is told before anything is asked or recorded; what is wrong with the rest of a URL, its server
-/// tells.
+/// A slip of the hand is told with the usage.
 fn url(text: &str) -> Result<String, String> {
     let rest = text.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));
     match rest {

@@ -87,7 +87,7 @@ const INHERITED_PREFIXES: &[&str] =
 
 /// Names with such a word in them are credentials, whatever they begin with (`NODE_AUTH_TOKEN`, `UV_PUBLISH_PASSWORD`).
 /// Registry logins that a start needs belong into the package manager's own file.
-const NEVER_INHERITED: &[&str] = &["TOKEN", "PASSWORD", "SECRET", "_AUTH"];
+const NEVER_INHERITED: &[&str] = &["TOKEN", "PASSWORD", "SECRET", "_AUTH", "_KEY"];
 
 fn inherits(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };

@@ -1,10 +1,11 @@
 //! The command line as its users meet it: exit codes, stdout and stderr; every kind of bad input; and the whole story.
 
 use std::{
+    fs::File,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use crate::command::{Ended, User, answers, script};
@@ -210,6 +211,70 @@ fn a_server_named_alone_is_no_environment() {
     snapshot(&user, &script(&answers(&format!(r#"{{"tools":{ONE_TOOL}}}"#)))).code(PASSED);
     let ended = user.run(&["diff", "orders", "-"]).code(INVALID);
     assert!(ended.stderr.contains("did you mean `orders@latest`?"), "{}", ended.stderr);
+}
+
+#[test]
+fn an_interrupted_snapshot_leaves_no_server_behind() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let user = User::new();
+        let pipe = user.home().join("alive");
+        assert!(Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success()), "a pipe is made");
+        // The server and its child hold the pipe open as long as they live.
+        let server =
+            user.file("server.sh", format!("exec 3>'{}'; echo up >&3; sleep 60 & wait", pipe.display()));
+        let mut command = user.command(&["snapshot", "orders", "--", "bash", &server.to_string_lossy()]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let mut alive = BufReader::new(File::open(&pipe).expect("the server opens the pipe"));
+        let mut line = String::new();
+        alive.read_line(&mut line).expect("the server is up");
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|s| s.success()), "{signal} is sent");
+        let output = child.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(COULD_NOT_RUN), "{signal}: {stderr}");
+        assert!(stderr.contains("interrupted before it was done"), "{signal}: {stderr}");
+        assert_eq!(alive.read_to_string(&mut line).expect("nobody holds the pipe any more"), 0);
+    }
+}
+
+#[test]
+fn secrets_of_a_command_stand_in_no_log() {
+    let user = User::new();
+    let server = user.file("server.sh", script(&answers(&format!(r#"{{"tools":{ONE_TOOL}}}"#))));
+    let server = server.to_string_lossy().into_owned();
+    let secret = ["--api-key", "hidden-1", "TOKEN=hidden-2", "postgres://u:hidden-3@db/x"];
+    let command: Vec<&str> = ["--", "bash", &server].into_iter().chain(secret).collect();
+    user.file("baseline.json", ONE_TOOL);
+    for args in [
+        [&["snapshot", "orders"], &command[..]].concat(),
+        [&["gate", "--baseline", "baseline.json"], &command[..]].concat(),
+        vec!["log", "--format", "json"],
+        vec!["status"],
+    ] {
+        let ended = user.run(&args).code(PASSED);
+        assert!(
+            !format!("{}{}", ended.stdout, ended.stderr).contains("hidden"),
+            "{args:?}: {}",
+            ended.stdout
+        );
+    }
+    for file in std::fs::read_dir(user.home().join(".local/share/toolpact")).expect("there") {
+        let path = file.expect("an entry").path();
+        let bytes = std::fs::read(&path).expect("it can be read");
+        assert!(!bytes.windows(6).any(|bytes| bytes == b"hidden"), "in {}", path.display());
+    }
+}
+
+#[test]
+fn a_header_that_cannot_be_sent_is_refused_before_anything_is_recorded() {
+    let user = User::new();
+    for header in ["Host=hidden", "a b=hidden", "Mcp-Session-Id: hidden"] {
+        let ended = user.run(&["snapshot", "orders", "--url", "http://127.0.0.1:1/mcp", "--header", header]);
+        let ended = ended.code(INVALID);
+        assert!(ended.stderr.contains("cannot be sent: "), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("hidden"), "{}", ended.stderr);
+    }
+    user.run(&["status"]).code(COULD_NOT_RUN);
 }
 
 #[test]

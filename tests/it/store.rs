@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, SqliteConnection, sqlite::SqliteC
 use tempfile::TempDir;
 use toolpact::{
     app::{App, Kind},
-    snapshot::Listing,
+    snapshot::{Listing, MAX_ABOUT_BYTES},
     store::{Snapshots as _, sqlite::SqliteStore},
 };
 
@@ -88,6 +88,32 @@ async fn every_byte_of_a_tool_is_kept_though_its_digest_ignores_spelling() {
         digests.push(digest);
     }
     assert_eq!(digests[0], digests[1]);
+}
+
+#[tokio::test]
+async fn what_a_server_says_of_itself_is_kept_within_bounds() {
+    let mut behind = Behind::new().await;
+    let mut long = listing(&[tool("a", &["id"])]);
+    long.provenance.instructions = Some("é".repeat(MAX_ABOUT_BYTES));
+    long.provenance.protocol_version = Some("2".repeat(1 << 20));
+    long.provenance.capabilities = Some(serde_json::json!({ "x": "y".repeat(1 << 20) }));
+    let row = behind.app.record(&is("orders"), long, "ci").await.expect("recorded").listing;
+    assert_eq!(row.provenance.instructions.map(|text| text.len()), Some(MAX_ABOUT_BYTES));
+    assert_eq!(row.provenance.protocol_version.map(|text| text.len()), Some(MAX_ABOUT_BYTES));
+    assert_eq!(row.provenance.capabilities, None);
+    assert_eq!(
+        row.evidence.warnings,
+        [
+            "`capabilities` has 1048584 bytes, the limit is 65536; it was left out",
+            "`instructions` has 131072 bytes, the limit is 65536; it was cut",
+            "`protocolVersion` has 1048576 bytes, the limit is 65536; it was cut",
+        ]
+    );
+    let kept: i64 = sqlx::query_scalar("SELECT max(length(provenance)) FROM listings")
+        .fetch_one(&mut behind.db)
+        .await
+        .expect("a length");
+    assert!(kept < 200_000, "{kept}");
 }
 
 #[tokio::test]
