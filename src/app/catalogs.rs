@@ -1,6 +1,6 @@
 //! Catalogs and their versions: documents in and out.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     App, AppError, Kind,
@@ -11,6 +11,7 @@ use crate::{
         Catalog, CatalogVersion, DraftStatus, ServerSource, Version,
         document::{self, Document},
     },
+    mcp,
     name::{CatalogName, ServerName},
     store::StoreError,
 };
@@ -39,8 +40,9 @@ impl App {
             let subject = format!("catalog/{}", after.name);
             let mut events = Vec::new();
             if before.as_ref() != Some(&after) {
-                let data = json!({ "source": name, "policy": after.policy, "servers": after.servers });
-                events.push(self.event(actor, "catalog.applied", subject.clone(), data));
+                let data = settings(&after);
+                let event = self.event(actor, "catalog.applied", subject.clone(), data);
+                events.push(event.with("source", name));
             }
             if let Some(version) = &version {
                 let data = json!({ "source": name, "version": version.version, "digest": version.digest });
@@ -205,6 +207,24 @@ fn applied(before: Option<&Catalog>, name: CatalogName, document: &Document) -> 
     }
     let policy = document.policy.clone().or(before.map(|c| c.policy.clone()));
     Catalog { name, policy: policy.unwrap_or_default(), servers }
+}
+
+/// A catalog's settings as its event tells them: where servers are found without what may be secret in it, because the
+/// log is kept for ever.
+pub(super) fn settings(catalog: &Catalog) -> Value {
+    let shown = |source: &ServerSource| match (source.command.split_first(), &source.url) {
+        (Some((program, args)), _) => {
+            Some(mcp::Source::Stdio { program: program.clone(), args: args.to_vec() }.target())
+        }
+        (None, Some(url)) => Some(mcp::Source::Http { url: url.clone(), headers: Vec::new() }.target()),
+        (None, None) => None,
+    };
+    let servers: Vec<Value> = catalog
+        .servers
+        .iter()
+        .map(|(name, source)| json!({ "name": name, "source": source.as_ref().and_then(shown) }))
+        .collect();
+    json!({ "policy": catalog.policy, "servers": servers })
 }
 
 fn version_exists(catalog: &CatalogName, version: Option<CatalogVersion>) -> AppError {

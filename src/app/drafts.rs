@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{
     App, AppError, Kind,
+    catalogs::settings,
     check::compared,
     reason,
     sides::{self, Unpinned},
@@ -280,7 +281,7 @@ impl App {
             }
         }
         if before.as_ref() != Some(&catalog) {
-            let data = json!({ "policy": catalog.policy, "servers": catalog.servers });
+            let data = settings(&catalog);
             let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), data);
             self.store.apply(&catalog, None, vec![event]).await?;
         }

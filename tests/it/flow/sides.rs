@@ -141,3 +141,27 @@ async fn a_reference_stands_under_the_policy_of_what_it_names() {
         assert_eq!(app.policy_of(reference).await.expect("a policy"), policy, "{reference}");
     }
 }
+
+#[tokio::test]
+async fn the_log_tells_where_servers_are_found_but_no_secret_of_it() {
+    let (app, _store) = app().await;
+    let text = "\
+catalog: orders
+servers:
+  local:
+    command: [npx, server, --api-key, hidden]
+  remote:
+    url: https://user:hidden@example.com/mcp?key=hidden
+";
+    app.apply("orders.yaml", text, "ann").await.expect("applied");
+    let data = app.events(1).await.expect("events").remove(0).data;
+    assert_eq!(
+        data["servers"],
+        serde_json::json!([
+            {"name": "local", "source": "npx server --api-key …"},
+            {"name": "remote", "source": "https://example.com/mcp"},
+        ])
+    );
+    // The document itself comes back whole.
+    assert!(app.export(&orders(), None).await.expect("exported").contains("--api-key, hidden"));
+}
