@@ -26,7 +26,8 @@ pub use layers::layers;
 
 use crate::app::App;
 
-/// Two tool lists of the largest size that is ever read from a server fit in this.
+/// Two tool lists fit in this, unless they are among the largest that are read from a server: those are for the command
+/// line, which has no other callers to think of.
 const DIFF_BYTES: usize = 16 << 20;
 
 /// What the audit log calls a caller of the API until tokens name one.

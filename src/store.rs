@@ -120,7 +120,8 @@ pub struct Decision {
     pub reason: String,
 }
 
-/// A key that makes a retry safe.
+/// A key that makes a retry safe. It is kept as long as the move that it stands for, which is for ever: a few hundred
+/// bytes, and a retry that comes late is still no second move.
 #[derive(Debug, Clone)]
 pub struct Idempotency {
     /// The caller's key.

@@ -3,8 +3,10 @@
 //! Where a listing fails nothing is judged: "the server is down" must never read as "its tools were removed".
 
 use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
 
-use super::{App, AppError, Kind};
+use super::{App, AppError, Kind, view};
 use crate::{
     catalog::{CatalogVersion, Policy},
     contract::Contract,
@@ -152,15 +154,54 @@ fn stricter(a: Policy, b: Policy) -> Policy {
     Policy { assume, fail_on }
 }
 
-/// Diffs two sides on a thread of its own: deciding containment is computing, and would keep the threads that answer
-/// requests from answering.
+/// Diffs that compute at once. More would only take turns on the cores, and each holds two lists in memory.
+const DIFFS_AT_ONCE: usize = 4;
+
+static TURNS: Semaphore = Semaphore::const_new(DIFFS_AT_ONCE);
+
+/// Diffs two sides on a thread of its own, a few at a time.
 ///
 /// # Errors
 /// Where the thread ended before it was done.
 pub async fn compared(baseline: Side, candidate: Side, assumption: Assumption) -> Result<Report, AppError> {
-    tokio::task::spawn_blocking(move || diff(&baseline, &candidate, assumption))
+    in_turn(move || diff(&baseline, &candidate, assumption)).await
+}
+
+/// The same for two saved answers; reading them is computing as well.
+///
+/// # Errors
+/// What a text is instead, naming its label, or where the thread ended before it was done.
+pub async fn compared_texts(
+    baseline: (&'static str, Box<RawValue>),
+    candidate: (&'static str, Box<RawValue>),
+    assumption: Assumption,
+) -> Result<Report, AppError> {
+    let side = |(label, text): (&str, Box<RawValue>)| view::file_side(label, text.get());
+    in_turn(move || Ok(diff(&side(baseline)?, &side(candidate)?, assumption))).await?
+}
+
+async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {
+    // Never closed, so never refused.
+    let turn = TURNS.acquire().await;
+    // The turn ends with the work, not with the request that may have been given up.
+    computed(move || {
+        let done = work();
+        drop(turn);
+        done
+    })
+    .await
+}
+
+/// Computes on a thread of its own: what takes long would keep the threads that answer requests from answering.
+///
+/// # Errors
+/// Where the thread ended before it was done.
+pub(super) async fn computed<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, AppError> {
+    tokio::task::spawn_blocking(work)
         .await
-        .map_err(|e| AppError::new(Kind::Internal, "internal", format!("the diff ended: {e}")))
+        .map_err(|e| AppError::new(Kind::Internal, "internal", format!("a computation ended: {e}")))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{
     App, AppError,
+    check::computed,
     drafts::Formed,
     view::{Drift, ListingRow, Recorded, ServerPage, ServerSummary, ToolRow},
 };
@@ -97,7 +98,10 @@ impl App {
         }
         let tools = match self.store.last_ok(name).await?.and_then(|row| row.digest) {
             None => Vec::new(),
-            Some(digest) => self.contracts(name, &digest).await?.1.into_iter().map(tool_row).collect(),
+            Some(digest) => {
+                let (_, contracts) = self.contracts(name, &digest).await?;
+                computed(|| contracts.into_iter().map(tool_row).collect()).await?
+            }
         };
         Ok(ServerPage { name: name.clone(), listings, tools })
     }

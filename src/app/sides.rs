@@ -202,8 +202,11 @@ impl App {
             let message = format!("snapshot {digest} of server `{server}` is not in this database");
             return Err(AppError::new(Kind::NotFound, "unknown-snapshot", message));
         };
-        let contracts = contract::contracts(&snapshot).map_err(unreadable)?;
-        Ok((snapshot, contracts))
+        check::computed(move || {
+            let contracts = contract::contracts(&snapshot).map_err(unreadable)?;
+            Ok((snapshot, contracts))
+        })
+        .await?
     }
 }
 

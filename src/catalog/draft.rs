@@ -11,6 +11,20 @@ use crate::{
     name::ServerName,
 };
 
+/// A text that is no draft's number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no draft; drafts are numbered, such as d-31")]
+pub struct InvalidDraft(pub String);
+
+/// A draft's number as people see it, `d-31`, or bare.
+///
+/// # Errors
+/// Where the text is neither.
+pub fn number(text: &str) -> Result<i64, InvalidDraft> {
+    let digits = text.strip_prefix("d-").unwrap_or(text);
+    digits.parse().ok().filter(|id| *id > 0).ok_or_else(|| InvalidDraft(text.to_owned()))
+}
+
 /// What one server offers now.
 #[derive(Debug, Clone)]
 pub struct Release {

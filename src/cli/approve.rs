@@ -3,9 +3,8 @@
 use super::{
     Answer,
     context::{Access, Context},
-    draft,
 };
-use crate::{app::AppError, name::CatalogName};
+use crate::{app::AppError, catalog::draft, name::CatalogName};
 
 /// Approve a draft: it becomes an immutable catalog version.
 #[derive(clap::Args)]

@@ -1,4 +1,4 @@
-//! `draft`: makes a draft of a catalog from the latest snapshots of its servers. Also: how a draft's number is written.
+//! `draft`: makes a draft of a catalog from the latest snapshots of its servers.
 
 use super::{
     Answer,
@@ -32,14 +32,4 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         content.members.len(),
         report.verdict,
     )))
-}
-
-/// A draft's number as it is shown, `d-31`, or bare.
-pub(super) fn number(text: &str) -> Result<i64, String> {
-    text.strip_prefix("d-")
-        .unwrap_or(text)
-        .parse()
-        .ok()
-        .filter(|id| *id > 0)
-        .ok_or_else(|| format!("`{text}` is no draft; one is written d-31"))
 }

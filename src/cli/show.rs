@@ -6,12 +6,11 @@ use super::{
     Answer,
     context::{Access, Context},
     diff::Assume,
-    draft,
     render::{Format, json, safe, text},
 };
 use crate::{
     app::AppError,
-    catalog::{Draft, DraftStatus},
+    catalog::{Draft, DraftStatus, draft},
     name::CatalogName,
 };
 

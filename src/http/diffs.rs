@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use super::{Error, extract::Body};
 use crate::{
-    app::{AppError, Kind, view},
-    diff::{self, Assumption, Report},
+    app::check,
+    diff::{Assumption, Report},
 };
 
 #[derive(Deserialize)]
@@ -22,14 +22,6 @@ pub(super) struct DiffBody {
 
 /// Diffs two saved `tools/list` answers.
 pub(super) async fn make_diff(Body(body): Body<DiffBody>) -> Result<Json<Report>, Error> {
-    // Deciding containment is computing, so it leaves the threads that answer requests.
-    let report = tokio::task::spawn_blocking(move || -> Result<Report, AppError> {
-        let baseline = view::file_side("baseline", body.baseline.get())?;
-        let candidate = view::file_side("candidate", body.candidate.get())?;
-        Ok(diff::diff(&baseline, &candidate, body.assume))
-    });
-    let report = report
-        .await
-        .map_err(|e| AppError::new(Kind::Internal, "internal", format!("the diff ended: {e}")))?;
-    Ok(Json(report?))
+    let (baseline, candidate) = (("baseline", body.baseline), ("candidate", body.candidate));
+    Ok(Json(check::compared_texts(baseline, candidate, body.assume).await?))
 }

@@ -12,6 +12,7 @@ use axum::{
 use serde::de::DeserializeOwned;
 
 use super::Error;
+use crate::catalog::draft::{self, InvalidDraft};
 
 /// The named parts of the path.
 pub(super) struct Path<T>(pub(super) T);
@@ -38,13 +39,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
 pub(super) struct DraftId(pub(super) i64);
 
 impl TryFrom<String> for DraftId {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        let digits = text.strip_prefix("d-").unwrap_or(&text);
-        digits
-            .parse()
-            .map(Self)
-            .map_err(|_| format!("`{text}` is no draft; drafts are numbered, such as d-31"))
+    type Error = InvalidDraft;
+    fn try_from(text: String) -> Result<Self, InvalidDraft> {
+        draft::number(&text).map(Self)
     }
 }
 

@@ -10,7 +10,10 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 
 use super::error::Error;
-use crate::app::{App, AppError, Kind};
+use crate::{
+    app::{App, AppError, Kind},
+    catalog::draft::{self, InvalidDraft},
+};
 
 /// The frame around a page.
 pub(super) struct Frame {
@@ -69,13 +72,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
 pub(super) struct DraftId(pub(super) i64);
 
 impl TryFrom<String> for DraftId {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        let digits = text.strip_prefix("d-").unwrap_or(&text);
-        digits
-            .parse()
-            .map(Self)
-            .map_err(|_| format!("`{text}` is no draft; drafts are numbered, such as d-31"))
+    type Error = InvalidDraft;
+    fn try_from(text: String) -> Result<Self, InvalidDraft> {
+        draft::number(&text).map(Self)
     }
 }
 

@@ -1,4 +1,7 @@
 //! `/servers/{server}/tools/{tool}`: one tool as people read it, parameter by parameter.
+//!
+//! A tool that is called `.` or `..` has no page: browsers take such a part of a path for a step, however it is written.
+//! The API has it.
 
 use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};

@@ -12,7 +12,7 @@ use crate::{
     contract::{self, Contract},
     json::Digest,
     name::ServerName,
-    snapshot::{RawTool, Snapshot},
+    snapshot::{Provenance, RawTool, Snapshot},
     store::{ListingRow, NewListing, Result, Snapshots, StoreError},
 };
 
@@ -121,16 +121,10 @@ impl Snapshots for SqliteStore {
         .bind(digest.as_str())
         .fetch_all(&self.reader)
         .await?;
-        let tools = texts.into_iter().enumerate().map(|(index, text)| {
-            let raw = RawValue::from_string(text)
-                .map_err(|e| StoreError::Corrupt { what: "tool", cause: e.to_string() })?;
-            Ok(RawTool { index, raw })
-        });
-        let snapshot = Snapshot::new(
-            server.clone(),
-            from_json("provenance", &provenance)?,
-            tools.collect::<Result<Vec<_>>>()?,
-        );
+        let (server, provenance) = (server.clone(), from_json("provenance", &provenance)?);
+        // Digesting a long list is computing, which has threads of its own.
+        let made = tokio::task::spawn_blocking(move || made(server, provenance, texts));
+        let snapshot = made.await.map_err(|e| StoreError::Database(Box::new(e)))??;
         if &snapshot.digest != digest {
             let cause = format!("its tools make {}", snapshot.digest);
             return Err(StoreError::Corrupt { what: "snapshot", cause });
@@ -159,6 +153,16 @@ impl Snapshots for SqliteStore {
         .await?;
         Ok(text)
     }
+}
+
+/// A snapshot from the texts of its tools.
+fn made(server: ServerName, provenance: Provenance, texts: Vec<String>) -> Result<Snapshot> {
+    let tools = texts.into_iter().enumerate().map(|(index, text)| {
+        let raw = RawValue::from_string(text)
+            .map_err(|e| StoreError::Corrupt { what: "tool", cause: e.to_string() })?;
+        Ok(RawTool { index, raw })
+    });
+    Ok(Snapshot::new(server, provenance, tools.collect::<Result<Vec<_>>>()?))
 }
 
 /// The digest of a server's newest snapshot, as this transaction sees it.
