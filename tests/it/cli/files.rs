@@ -1,0 +1,113 @@
+//! Diff and gate of files: what passes, what blocks, and how it is said.
+
+use std::process::Stdio;
+
+use super::{BLOCKED, INVALID, PASSED, diff, recorded};
+use crate::command::User;
+
+#[test]
+fn a_list_against_itself_passes_in_silence() {
+    let user = User::new();
+    let same = recorded("orders-1.json");
+    let ended = user.run(&["gate", "--baseline", &same, "--file", &same]).code(PASSED);
+    assert!(ended.stdout.starts_with("compatible: nothing changed; 0 of 3 tools differ"), "{}", ended.stdout);
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn a_compatible_release_passes_the_gate() {
+    let user = User::new();
+    let ended = user
+        .run(&[
+            "gate",
+            "--baseline",
+            &recorded("orders-1.json"),
+            "--file",
+            &recorded("orders-2-compatible.json"),
+        ])
+        .code(PASSED);
+    assert!(ended.stdout.contains("gate: passed"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_breaking_release_is_blocked_and_the_last_line_names_the_rule() {
+    let user = User::new();
+    let (baseline, candidate) = (recorded("orders-1.json"), recorded("orders-3-breaking.json"));
+    let ended = user.run(&["gate", "--baseline", &baseline, "--file", &candidate]).code(BLOCKED);
+    let last = ended.stdout.lines().last().unwrap_or_default();
+    assert!(last.starts_with("gate: blocked by "), "{}", ended.stdout);
+    for part in ["breaking: tool `find_orders`", r#"{"state":"all"}"#, "tool `ping`", "`reason`", "help: "] {
+        assert!(ended.stdout.contains(part), "no {part} in\n{}", ended.stdout);
+    }
+}
+
+#[test]
+fn a_diff_shows_and_never_blocks() {
+    let user = User::new();
+    user.run(&["diff", &recorded("orders-1.json"), &recorded("orders-3-breaking.json")]).code(PASSED);
+}
+
+#[test]
+fn what_blocks_is_the_callers_choice() {
+    let user = User::new();
+    let (baseline, candidate) = (recorded("orders-1.json"), recorded("orders-3-breaking.json"));
+    let gate =
+        |levels| user.run(&["gate", "--baseline", &baseline, "--file", &candidate, "--fail-on", levels]);
+    gate("none").code(PASSED);
+    gate("breaking").code(BLOCKED);
+    gate("breaking,risky,undecided").code(BLOCKED);
+    gate("compatible").code(INVALID);
+}
+
+#[test]
+fn json_has_the_words_of_the_text() {
+    let user = User::new();
+    let (baseline, candidate) = (recorded("orders-1.json"), recorded("orders-3-breaking.json"));
+    let ended =
+        user.run(&["gate", "--baseline", &baseline, "--file", &candidate, "--format", "json"]).code(BLOCKED);
+    let answer: serde_json::Value = serde_json::from_str(&ended.stdout).expect("it is JSON");
+    assert_eq!(answer["passed"], false);
+    assert_eq!(answer["verdict"], "breaking");
+    assert_eq!(answer["assumption"], "declared");
+    assert_eq!(answer["requiredBump"], "major");
+    assert_eq!(answer["policy"]["failOn"], serde_json::json!(["breaking", "undecided"]));
+    assert!(answer["blockedBy"]["rule"].is_string());
+    let finding = &answer["tools"][0]["findings"][0];
+    for key in ["rule", "level", "surface", "pointer", "message", "fingerprint"] {
+        assert!(finding.get(key).is_some(), "no {key} in {finding}");
+    }
+}
+
+#[test]
+fn a_side_may_come_from_stdin() {
+    let user = User::new();
+    let list = std::fs::read_to_string(recorded("orders-1.json")).expect("it is recorded");
+    let ended = user.run_with_stdin(&["diff", "-", &recorded("orders-1.json")], &list).code(PASSED);
+    assert!(ended.stdout.contains("nothing changed"));
+    user.run_with_stdin(&["diff", "-", "-"], &list).code(INVALID);
+}
+
+#[test]
+fn a_reader_that_stops_is_no_failure() {
+    let user = User::new();
+    let mut child = user
+        .command(&["diff", &recorded("orders-1.json"), &recorded("orders-3-breaking.json")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(PASSED));
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn what_a_server_wrote_cannot_reach_the_terminal_as_a_command() {
+    let user = User::new();
+    let tool =
+        |name: &str| format!(r#"[{{"name":"{name}","description":"x","inputSchema":{{"type":"object"}}}}]"#);
+    let ended = diff(&user, &tool("a\\u001b[2J\\u202e"), &tool("b")).code(PASSED);
+    assert!(ended.stdout.contains("a\\u{1b}[2J\\u{202e}"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains('\u{1b}'));
+}

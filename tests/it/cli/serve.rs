@@ -1,0 +1,57 @@
+//! The service as the command starts and ends it.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::Stdio,
+};
+
+use super::{COULD_NOT_RUN, PASSED};
+use crate::command::User;
+
+/// Gets a page the way a browser begins.
+fn get(url: &str) -> String {
+    let rest = url.strip_prefix("http://").expect("it is plain HTTP");
+    let (host, path) = rest.split_once('/').expect("it has a path");
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers text");
+    answer
+}
+
+#[test]
+fn the_demo_serves_a_review_and_leaves_nothing_behind() {
+    let user = User::new();
+    let mut child = user
+        .command(&["serve", "--demo", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+    let first = lines.next().expect("it says where").expect("it is text");
+    let url = first.strip_prefix("toolpact serves ").unwrap_or_else(|| panic!("no URL in {first}"));
+    let page = get(url);
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    assert!(page.contains("breaking"), "{page}");
+    let root: String = url.split('/').take(3).collect::<Vec<_>>().join("/") + "/";
+    assert!(get(&root).starts_with("HTTP/1.1 200"));
+    assert!(get(&format!("{root}api/v1/environments")).contains("application/json"));
+
+    let killed = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(killed.expect("kill starts").success());
+    let ended = child.wait().expect("it ends");
+    assert_eq!(ended.code(), Some(PASSED));
+    let left: Vec<_> = std::fs::read_dir(user.home()).expect("it is there").collect();
+    assert!(left.is_empty(), "the demo left {left:?}");
+}
+
+#[test]
+fn a_port_that_is_taken_could_not_run() {
+    let user = User::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = taken.local_addr().expect("it is bound").to_string();
+    let ended = user.run(&["serve", "--listen", &address]).code(COULD_NOT_RUN);
+    assert!(ended.stderr.contains(&address) && ended.stderr.contains("help: "), "{}", ended.stderr);
+}
