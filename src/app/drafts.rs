@@ -281,6 +281,8 @@ impl App {
             }
         }
         if before.as_ref() != Some(&catalog) {
+            // Nothing is stored half: what the draft needs has to be there before the catalog changes.
+            self.releases(&catalog).await?;
             let data = settings(&catalog);
             let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), data);
             self.store.apply(&catalog, None, vec![event]).await?;

@@ -152,6 +152,15 @@ async fn a_draft_judged_under_another_assumption_is_judged_again_before_it_is_ap
 }
 
 #[tokio::test]
+async fn a_draft_that_cannot_be_made_leaves_the_catalog_as_it_was() {
+    let (app, _store) = two_versions().await;
+    app.apply("shop", "catalog: shop\nservers:\n  mail:\n", "ann").await.expect("applied");
+    let before = app.catalog(&is("shop")).await.expect("there").catalog;
+    assert_eq!(refused(app.draft(&is("shop"), &[is("orders")], "ann").await).1, "unknown-server");
+    assert_eq!(app.catalog(&is("shop")).await.expect("there").catalog, before);
+}
+
+#[tokio::test]
 async fn a_draft_of_older_snapshots_does_not_supersede_one_of_newer() {
     let (app, store) = two_versions().await;
     let older = app.record(&is("orders"), listing(&[tool("a", &[])]), "ci").await.expect("recorded");
