@@ -272,16 +272,12 @@ impl App {
             servers: Vec::new(),
         });
         for server in servers {
-            // Before anything is written: a name that nothing was recorded of is a slip of the hand.
-            if self.store.last_ok(server).await?.is_none() {
-                return Err(self.no_snapshot(server).await?);
-            }
             if !catalog.servers.iter().any(|(known, _)| known == server) {
                 catalog.servers.push((server.clone(), None));
             }
         }
         if before.as_ref() != Some(&catalog) {
-            // Nothing is stored half: what the draft needs has to be there before the catalog changes.
+            // Before anything is written: a name that nothing was recorded of is a slip of the hand.
             self.releases(&catalog).await?;
             let data = settings(&catalog);
             let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), data);
