@@ -103,7 +103,11 @@ async fn a_rollback_holds_what_it_left_until_it_is_released() {
     let page =
         accepted(&app, submit("/environments/staging/rollback", &fields), "/environments/staging").await;
     assert!(page.contains("2026.11.28 is held"), "{page}");
-    let fields = [("catalog", "shop"), ("generation", "3"), ("reason", "mended")];
+    // The form says which version it means: a second press must not release another.
+    let form = page.split("/release-hold").nth(1).and_then(|rest| rest.split("</form>").next());
+    let form = form.expect("a form that releases");
+    assert!(form.contains("name=\"version\" value=\"2026.11.28\""), "{form}");
+    let fields = [("catalog", "shop"), ("version", "2026.11.28"), ("generation", "3"), ("reason", "mended")];
     let page =
         accepted(&app, submit("/environments/staging/release-hold", &fields), "/environments/staging").await;
     assert!(!page.contains("is held"), "{page}");
