@@ -41,8 +41,12 @@ impl SqliteStore {
         let options = options(SqliteConnectOptions::new().filename(path).create_if_missing(true))
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
-        let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
-        migrate(&writer).await?;
+        let writer = unless_busy(|| async {
+            let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
+            migrate(&writer).await?;
+            Ok(writer)
+        })
+        .await?;
         let reader = SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(options);
         Ok(Self { writer, reader })
     }
@@ -71,6 +75,32 @@ impl SqliteStore {
 
 fn options(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options.foreign_keys(true).busy_timeout(BUSY)
+}
+
+/// Tries again where SQLite says "busy" without having waited: while others turn a new file to a write-ahead log, or
+/// close the last connection to one, it does not wait as it does for a lock (`sqlite3_busy_handler`: the handler is not
+/// called where waiting could be a deadlock).
+async fn unless_busy<T, F: Future<Output = Result<T>>>(attempt: impl Fn() -> F) -> Result<T> {
+    const PAUSE: Duration = Duration::from_millis(20);
+    let mut left = BUSY;
+    loop {
+        match attempt().await {
+            Err(StoreError::Database(cause)) if is_busy(cause.as_ref()) && left > PAUSE => {
+                left -= PAUSE;
+                tokio::time::sleep(PAUSE).await;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// `SQLITE_BUSY` (5), in its plain or an extended form, anywhere among the causes.
+fn is_busy(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |e| e.source());
+    causes.any(|e| {
+        let code = e.downcast_ref::<sqlx::Error>().and_then(|e| e.as_database_error()?.code());
+        code.is_some_and(|c| c.parse::<u32>().is_ok_and(|c| c & 0xff == 5))
+    })
 }
 
 /// Brings the tables up to date; refuses a database that another program made. Under the write lock: of two processes

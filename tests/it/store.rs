@@ -228,7 +228,7 @@ async fn a_file_is_opened_again_as_it_was_left() {
 
 #[tokio::test]
 async fn a_new_file_can_be_opened_by_many_at_once() {
-    for _ in 0..5 {
+    for _ in 0..20 {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("toolpact.db");
         let opening = (0..8).map(|_| {
