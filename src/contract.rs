@@ -49,7 +49,6 @@ pub struct Contract {
 struct Made {
     normal: Value,
     digests: Digests,
-    inexact: bool,
 }
 
 /// Why a listed tool has no contract.
@@ -121,10 +120,10 @@ impl Contract {
         &self.made().digests
     }
 
-    /// Whether the tool's text holds numbers that a [`Value`] cannot keep exactly, so that equal values prove nothing.
+    /// The numbers of the tool's text that a double does not keep, as the server wrote them, in its order.
     #[must_use]
-    pub fn inexact(&self) -> bool {
-        self.made().inexact
+    pub fn inexact_numbers(&self) -> Vec<&str> {
+        json::inexact_numbers(&self.text)
     }
 
     fn made(&self) -> &Made {
@@ -132,13 +131,19 @@ impl Contract {
             let nothing = Map::new();
             // `of` saw to it that the tool is an object.
             let members = self.tool.as_object().unwrap_or(&nothing);
-            let (normal, inexact) = (normal(members), json::has_inexact_numbers(&self.text));
+            let (mut normal, mut inexact) = (normal(members), self.inexact_numbers());
+            let raw = digest_of_tool(&self.text, &self.tool, !inexact.is_empty());
+            // The digest goes through doubles (RFC 8785), which round these: they are written out.
+            if let (Value::Object(members), false) = (&mut normal, inexact.is_empty()) {
+                inexact.sort_unstable();
+                members.insert("inexactNumbers".to_owned(), json!(inexact));
+            }
             let digests = Digests {
-                raw: digest_of_tool(&self.text, &self.tool, inexact),
+                raw,
                 contract: Digest::of(&normal),
                 presentation: Digest::of(&presentation(members)),
             };
-            Made { normal, digests, inexact }
+            Made { normal, digests }
         })
     }
 
@@ -193,8 +198,9 @@ fn name_of(text: &str) -> Option<String> {
 
 /// The part of a tool that callers rely on, in normal form: two tools whose normal forms are equal differ in notation
 /// or words only. What counts as notation: key order, order and repetition in `required`, `type` and `enum`,
-/// `type: ["string"]` against `"string"`, `additionalProperties: true` or `{}` against absent, empty `properties` and
-/// `required`, and the words `title`, `description`, `examples` and `$comment`. Hints are their effective values.
+/// `type: ["string"]` against `"string"`, `additionalProperties: true` or `{}` against absent (unless an `unevaluated…`
+/// asks what was), empty `properties` and `required`, and the words `title`, `description`, `examples` and `$comment`.
+/// Hints are their effective values.
 #[must_use]
 pub fn normal(tool: &Map<String, Value>) -> Value {
     let mut out = Map::new();
@@ -288,10 +294,79 @@ pub fn below(keyword: &str) -> Option<Below> {
     })
 }
 
-/// A schema without words and notation; see [`normal`].
+/// The schemas directly inside a schema, each with the keyword it stands under.
+pub fn subschemas(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    schema.as_object().into_iter().flatten().flat_map(|(keyword, value)| {
+        let (one, list, map) = match (below(keyword), value) {
+            (Some(Below::List | Below::SchemaOrList), Value::Array(items)) => (None, Some(items), None),
+            (Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => (None, None, Some(map)),
+            (Some(Below::Schema | Below::SchemaOrList), value) => (Some(value), None, None),
+            _ => (None, None, None),
+        };
+        let all = one.into_iter().chain(list.into_iter().flatten());
+        all.chain(map.into_iter().flat_map(Map::values)).map(move |sub| (keyword.as_str(), sub))
+    })
+}
+
+/// A schema document without words and notation; see [`normal`]. A document with a reference into what is left out or
+/// put in order here (`#/examples/0`, `#/enum/1`) stays as it is.
 #[must_use]
-pub fn normal_schema(schema: &Value) -> Value {
+pub fn normal_schema(document: &Value) -> Value {
+    let told = Told::of(document);
+    if told.points_elsewhere { document.clone() } else { normal_node(document, told.unevaluated) }
+}
+
+/// What has to be known of a document before parts of it may be left out.
+#[derive(Default)]
+struct Told {
+    /// It asks which properties other keywords spoke of.
+    unevaluated: bool,
+    /// A reference leads to a place that is not one for schemas.
+    points_elsewhere: bool,
+}
+
+impl Told {
+    fn of(document: &Value) -> Self {
+        let (mut told, mut queue) = (Self::default(), vec![document]);
+        while let Some(schema) = queue.pop() {
+            told.unevaluated |= schema.get("unevaluatedProperties").is_some();
+            if let Some(Value::String(target)) = schema.get("$ref") {
+                let path = target.split_once("#/").map(|(_, path)| path);
+                told.points_elsewhere |= path.is_some_and(|path| !leads_by_schemas(path));
+            }
+            queue.extend(subschemas(schema).map(|(_, sub)| sub));
+        }
+        told
+    }
+}
+
+/// Whether every step of a JSON Pointer goes by a keyword that holds schemas.
+fn leads_by_schemas(path: &str) -> bool {
+    let mut steps = path.split('/');
+    while let Some(keyword) = steps.next() {
+        match below(keyword) {
+            // An array of schemas, or one: the index is a step as well where there is one.
+            Some(Below::Schema) => {}
+            Some(Below::List | Below::Map | Below::MapOfSchemaOrNames) => {
+                if steps.next().is_none() {
+                    return false;
+                }
+            }
+            Some(Below::SchemaOrList) => {
+                let mut ahead = steps.clone();
+                if ahead.next().is_some_and(|step| step.bytes().all(|b| b.is_ascii_digit())) {
+                    steps = ahead;
+                }
+            }
+            None => return false,
+        }
+    }
+    true
+}
+
+fn normal_node(schema: &Value, unevaluated: bool) -> Value {
     let Value::Object(members) = schema else { return schema.clone() };
+    let normal = |schema: &Value| normal_node(schema, unevaluated);
     let mut out = Map::new();
     for (key, value) in members {
         if WORDS.contains(&key.as_str()) {
@@ -305,24 +380,26 @@ pub fn normal_schema(schema: &Value) -> Value {
             },
             ("enum", _, Value::Array(values)) => sorted(values),
             (_, Some(Below::List | Below::SchemaOrList), Value::Array(items)) => {
-                Value::Array(items.iter().map(normal_schema).collect())
+                Value::Array(items.iter().map(normal).collect())
             }
             (_, Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => {
-                Value::Object(map.iter().map(|(k, v)| (k.clone(), normal_schema(v))).collect())
+                Value::Object(map.iter().map(|(k, v)| (k.clone(), normal(v))).collect())
             }
-            (_, Some(Below::Schema | Below::SchemaOrList), value) => normal_schema(value),
+            (_, Some(Below::Schema | Below::SchemaOrList), value) => normal(value),
             _ => value.clone(),
         };
-        if !says_nothing(key, &value) {
+        if !says_nothing(key, &value, unevaluated) {
             out.insert(key.clone(), value);
         }
     }
     Value::Object(out)
 }
 
-fn says_nothing(keyword: &str, value: &Value) -> bool {
+fn says_nothing(keyword: &str, value: &Value, unevaluated: bool) -> bool {
     match keyword {
-        "additionalProperties" => value == &Value::Bool(true) || value.as_object().is_some_and(Map::is_empty),
+        "additionalProperties" => {
+            !unevaluated && (value == &Value::Bool(true) || value.as_object().is_some_and(Map::is_empty))
+        }
         "properties" | "patternProperties" | "$defs" | "definitions" => {
             value.as_object().is_some_and(Map::is_empty)
         }
@@ -331,11 +408,13 @@ fn says_nothing(keyword: &str, value: &Value) -> bool {
     }
 }
 
+/// In order, each value once; integers that one double stands for are several.
 fn sorted(values: &[Value]) -> Value {
-    let mut keyed: Vec<(Vec<u8>, &Value)> = values.iter().map(|v| (json::canonical(v), v)).collect();
-    keyed.sort_by(|a, b| a.0.cmp(&b.0));
-    keyed.dedup_by(|a, b| a.0 == b.0);
-    Value::Array(keyed.into_iter().map(|(_, v)| v.clone()).collect())
+    let mut keyed: Vec<(Vec<u8>, String, &Value)> =
+        values.iter().map(|v| (json::canonical(v), v.to_string(), v)).collect();
+    keyed.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    keyed.dedup_by(|a, b| a.0 == b.0 && json::equal(a.2, b.2));
+    Value::Array(keyed.into_iter().map(|(.., v)| v.clone()).collect())
 }
 
 /// What the model reads: title, description and icons of the tool, and the words inside its schemas by place.

@@ -110,12 +110,17 @@ pub fn integer(number: &serde_json::Number) -> Option<i128> {
     (f.fract() == 0.0 && f.abs() < 1e30).then_some(f as i128)
 }
 
-/// Whether the text holds a number that a [`Value`] cannot keep exactly: an integer outside 64 bits, or a decimal
-/// that does not survive as a double. Digests and comparisons of such a text prove nothing (RFC 8785 rounds to
-/// doubles), so whoever compares must look at the text as well.
+/// Whether the number is whole, however large (`1e300` is).
 #[must_use]
-pub fn has_inexact_numbers(text: &str) -> bool {
-    let bytes = text.as_bytes();
+pub fn is_whole(number: &serde_json::Number) -> bool {
+    integer(number).is_some() || number.as_f64().is_some_and(|f| f.fract() == 0.0)
+}
+
+/// The numbers of a text that a double does not keep: integers outside 2^53, decimals of many digits. Digests of them
+/// prove nothing (RFC 8785 writes doubles), so whoever compares two texts must compare these as well.
+#[must_use]
+pub fn inexact_numbers(text: &str) -> Vec<&str> {
+    let (bytes, mut found) = (text.as_bytes(), Vec::new());
     let (mut i, mut in_string) = (0, false);
     while i < bytes.len() {
         match bytes[i] {
@@ -127,7 +132,7 @@ pub fn has_inexact_numbers(text: &str) -> bool {
                     i += 1;
                 }
                 if !is_exact(&text[start..i]) {
-                    return true;
+                    found.push(&text[start..i]);
                 }
                 continue;
             }
@@ -135,7 +140,13 @@ pub fn has_inexact_numbers(text: &str) -> bool {
         }
         i += 1;
     }
-    false
+    found
+}
+
+/// Whether a number, as written, is the very same in a [`Value`], which keeps integers of 64 bits.
+#[must_use]
+pub fn is_kept(token: &str) -> bool {
+    token.parse::<i64>().is_ok() || token.parse::<u64>().is_ok() || is_exact(token)
 }
 
 fn is_exact(token: &str) -> bool {

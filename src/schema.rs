@@ -6,8 +6,10 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod algebra;
+mod circle;
 mod declared;
 mod dialect;
+mod ecma;
 mod facts;
 pub mod limits;
 mod pattern;
@@ -148,9 +150,17 @@ impl Schema {
     }
 }
 
-/// A validator under this dialect. `format` is an annotation, as 2020-12 has it and as older dialects allow.
+/// A validator under this dialect. `format` and the `content…` keywords are annotations, as 2020-12 has them and as older
+/// dialects allow.
 fn validator(schema: &Value, draft: Draft) -> Option<Validator> {
-    jsonschema::options().with_draft(draft).should_validate_formats(false).offline().build(schema).ok()
+    jsonschema::options()
+        .with_draft(draft)
+        .should_validate_formats(false)
+        .without_content_encoding_support("base64")
+        .without_content_media_type_support("application/json")
+        .offline()
+        .build(schema)
+        .ok()
 }
 
 /// Whether every value of `inner` is a value of `outer`.

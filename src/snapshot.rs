@@ -279,7 +279,7 @@ impl Snapshot {
 #[must_use]
 pub fn raw_digest(raw: &str) -> Digest {
     match json::parse(raw) {
-        Ok(value) => digest_of_tool(raw, &value, json::has_inexact_numbers(raw)),
+        Ok(value) => digest_of_tool(raw, &value, !json::inexact_numbers(raw).is_empty()),
         Err(_) => Digest::of_bytes(raw.as_bytes()),
     }
 }

@@ -1,5 +1,7 @@
 //! One schema surface of one tool: what changed, whether it is proved, and the witness for each break.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -36,7 +38,7 @@ pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assum
         (Ok(_), Err(e)) => return only(invalid_schema::remark(surface, &e.to_string(), true)),
         (Err(e), _) => return only(invalid_schema::remark(surface, &e.to_string(), false)),
     };
-    let answers = ask(surface, &before, &after);
+    let answers = ask(surface, &before, &after, callable(surface, baseline));
     let (written, rewritten) = (normal_schema(baseline), normal_schema(candidate));
     let changes = walk::changes(surface, &written, &rewritten);
     let context = Context { surface, baseline: &written, candidate: &rewritten };
@@ -65,19 +67,18 @@ pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assum
     Judged { remarks, verdicts }
 }
 
-/// The `arguments` of a call are an object, whether the schema says so or not (MCP, `tools/call`).
+/// The `arguments` of a call are an object, whether the schema says so or not (MCP, `tools/call`). It is said here where
+/// that says nothing else: not where a reference leads to the whole schema, which values inside then meet as well, and
+/// not beside a `$ref`, where older dialects read nothing.
 fn said_of_objects(surface: Surface, schema: &Value) -> Value {
     match schema {
-        Value::Object(members) if surface == Surface::Input && !members.contains_key("type") => {
+        Value::Object(members)
+            if surface == Surface::Input
+                && !members.contains_key("type")
+                && !members.contains_key("$ref")
+                && !refers_to_the_whole(schema) =>
+        {
             let mut members = members.clone();
-            // Before 2019-09 nothing beside a reference counts.
-            if let Some(target) = members.shift_remove("$ref") {
-                let reference = json!({ "$ref": target });
-                match members.get_mut("allOf") {
-                    Some(Value::Array(all)) => all.push(reference),
-                    _ => _ = members.insert("allOf".to_owned(), json!([reference])),
-                }
-            }
             members.insert("type".to_owned(), "object".into());
             Value::Object(members)
         }
@@ -85,13 +86,36 @@ fn said_of_objects(surface: Surface, schema: &Value) -> Value {
     }
 }
 
+/// Whether a reference may lead to the root: it is no pointer to a place inside.
+fn refers_to_the_whole(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(key, v)| match v {
+            Value::String(target) if matches!(key.as_str(), "$ref" | "$recursiveRef" | "$dynamicRef") => {
+                !target.starts_with("#/")
+            }
+            v => refers_to_the_whole(v),
+        }),
+        Value::Array(items) => items.iter().any(refers_to_the_whole),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// What every counterexample of a surface is, beside what the schemas say: the arguments of a call are an object.
+fn callable(surface: Surface, baseline: &Value) -> Option<&'static Schema> {
+    static OBJECT: LazyLock<Option<Schema>> =
+        LazyLock::new(|| Schema::new(&json!({ "type": "object" })).ok());
+    (surface == Surface::Input && baseline.get("type").is_none()).then_some(OBJECT.as_ref()).flatten()
+}
+
 struct Answers {
     declared: Answer,
     strict: Answer,
 }
 
-/// Asks under both assumptions, and no question whose answer follows from another.
-fn ask(surface: Surface, before: &Schema, after: &Schema) -> Answers {
+/// Asks under both assumptions, and no question whose answer follows from another. Counterexamples are values of
+/// `within` too.
+fn ask(surface: Surface, before: &Schema, after: &Schema, within: Option<&Schema>) -> Answers {
+    let with = |more| within.into_iter().chain(more).collect::<Vec<&Schema>>();
     let declared = match surface {
         // Results hold what the candidate declares, and what the baseline did: a field that is no longer declared
         // may still come, and be anything.
@@ -103,7 +127,7 @@ fn ask(surface: Surface, before: &Schema, after: &Schema) -> Answers {
             (Err(reason), _) | (_, Err(reason)) => Answer::Unknown(reason),
         },
         _ => match before.closed() {
-            Ok(closed) => schema::contained(&closed, after, &[before]),
+            Ok(closed) => schema::contained(&closed, after, &with(Some(before))),
             Err(reason) => Answer::Unknown(reason),
         },
     };
@@ -112,7 +136,7 @@ fn ask(surface: Surface, before: &Schema, after: &Schema) -> Answers {
         Answer::Refuted(found) => {
             Answers { strict: Answer::Refuted(found.clone()), declared: Answer::Refuted(found) }
         }
-        declared => match contained(surface, before, after, &[]) {
+        declared => match contained(surface, before, after, &with(None)) {
             Answer::Contained(how) => {
                 Answers { declared: Answer::Contained(how), strict: Answer::Contained(how) }
             }
@@ -231,7 +255,7 @@ impl Context<'_> {
         let before = document(&change.nodes.0, self.baseline);
         let after = document(&change.nodes.1, self.candidate);
         if let (Some(before), Some(after)) = (before, after) {
-            let answers = ask(self.surface, &before, &after);
+            let answers = ask(self.surface, &before, &after, None);
             let answer = match assumption {
                 Assumption::Declared => answers.declared,
                 Assumption::Strict => answers.strict,

@@ -10,7 +10,10 @@ use super::{
     rule::{Check, Remark, Tools},
     rules::{self, duplicate_tool_name, notation_changed, tool_added, tool_removed, undecided_change},
 };
-use crate::{contract::Contract, json::Digest};
+use crate::{
+    contract::Contract,
+    json::{self, Digest},
+};
 
 /// One tool, judged. No report: it is the same on both sides.
 pub(super) struct Compared {
@@ -194,8 +197,11 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
             check(&Tools { baseline: old, candidate: new }, &mut told);
         }
     }
-    // Numbers that a double rounds can hide a change from everything above.
-    if (old.inexact() || new.inexact()) && remarks.is_empty() && told.is_empty() {
+    // Numbers that a value cannot keep can hide a change from everything above.
+    let lost = |c: &Contract| -> Vec<String> {
+        c.inexact_numbers().into_iter().filter(|n| !json::is_kept(n)).map(str::to_owned).collect()
+    };
+    if lost(old) != lost(new) {
         told.push(undecided_change::remark(
             Surface::Input,
             "it holds numbers too large or too fine to compare exactly",

@@ -3,7 +3,11 @@
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
-use crate::contract::{Below, below};
+use super::circle;
+use crate::{
+    contract::{Below, below, subschemas},
+    json::Pointer,
+};
 
 /// The dialect a schema names; 2020-12 where it names none or one we do not know.
 #[must_use]
@@ -23,103 +27,203 @@ pub fn of(schema: &Value) -> Draft {
     }
 }
 
+/// The first dialect that asserts a keyword. Before it the keyword is one nobody knows, and asserts nothing.
+fn since(keyword: &str) -> Draft {
+    match keyword {
+        "const" | "contains" | "propertyNames" => Draft::Draft6,
+        "if" | "then" | "else" => Draft::Draft7,
+        "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties"
+        | "unevaluatedItems"
+        | "minContains"
+        | "maxContains"
+        | "$anchor" => Draft::Draft201909,
+        "prefixItems" => Draft::Draft202012,
+        _ => Draft::Draft4,
+    }
+}
+
 /// The schema in 2020-12, without `$schema`.
 ///
 /// # Errors
-/// Names the keyword that has no exact translation.
+/// Names what has no exact translation.
 pub fn translate(schema: &Value, draft: Draft) -> Result<Value, String> {
-    let mut out = node(schema, draft, true)?;
+    let mut translator = Translator { draft, targets: Vec::new() };
+    let mut out = translator.node(schema, true)?;
     if let Value::Object(members) = &mut out {
         members.shift_remove("$schema");
+    }
+    for target in translator.targets {
+        if !leads_to_a_schema(schema, target, draft) {
+            return Err(format!("`$ref` to `{target}` leads to no place for schemas"));
+        }
+    }
+    if let Some(target) = circle::find(&out) {
+        return Err(format!("the schema of one value stands on itself, by way of `$ref` to `{target}`"));
     }
     Ok(out)
 }
 
-fn node(schema: &Value, draft: Draft, root: bool) -> Result<Value, String> {
-    let Value::Object(members) = schema else { return Ok(schema.clone()) };
-    let old = matches!(draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7);
-    let tuples = old || draft == Draft::Draft201909;
-    let mut out = Map::new();
-    // Up to draft-07 everything beside `$ref` is ignored, but it can still be pointed into.
-    let ref_only = old && members.get("$ref").is_some_and(Value::is_string);
-    for (key, value) in members {
-        if ref_only && !matches!(key.as_str(), "$ref" | "$defs" | "definitions") {
-            continue;
-        }
-        match (key.as_str(), value) {
-            ("$recursiveRef" | "$dynamicRef" | "$recursiveAnchor" | "$dynamicAnchor", _) => {
-                return Err(format!("`{key}` is not modelled"));
+struct Translator<'a> {
+    draft: Draft,
+    /// What references point to.
+    targets: Vec<&'a str>,
+}
+
+impl<'a> Translator<'a> {
+    fn node(&mut self, schema: &'a Value, root: bool) -> Result<Value, String> {
+        let Value::Object(members) = schema else { return Ok(schema.clone()) };
+        let draft = self.draft;
+        let tuples = draft < Draft::Draft202012;
+        let ref_only = reference_alone(members, draft);
+        let mut out = Map::new();
+        for (key, value) in members {
+            if ref_only && !matches!(key.as_str(), "$ref" | "$defs" | "definitions") || draft < since(key) {
+                continue;
             }
-            ("$id" | "id", Value::String(_)) if !root => {
-                return Err(format!("an embedded `{key}` is not modelled"));
-            }
-            ("$id", _) | ("id", Value::String(_)) => {}
-            ("$ref", Value::String(target)) if !target.starts_with('#') => {
-                return Err(format!("`$ref` to `{target}` leaves the document, and nothing is fetched"));
-            }
-            ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) if draft == Draft::Draft4 => {}
-            ("minimum" | "maximum", bound) if draft == Draft::Draft4 => {
-                let exclusive = if key == "minimum" { "exclusiveMinimum" } else { "exclusiveMaximum" };
-                let strict = members.get(exclusive) == Some(&Value::Bool(true));
-                out.insert(if strict { exclusive.to_owned() } else { key.clone() }, bound.clone());
-            }
-            ("items", Value::Array(items)) if tuples => {
-                let items = items.iter().map(|i| node(i, draft, false)).collect::<Result<_, _>>()?;
-                out.insert("prefixItems".to_owned(), Value::Array(items));
-                if let Some(rest) = members.get("additionalItems") {
-                    out.insert("items".to_owned(), node(rest, draft, false)?);
+            match (key.as_str(), value) {
+                ("$recursiveRef" | "$recursiveAnchor", _) if draft != Draft::Draft201909 => {}
+                ("$dynamicRef" | "$dynamicAnchor", _) if draft != Draft::Draft202012 => {}
+                ("$dynamicRef" | "$recursiveRef" | "$recursiveAnchor" | "$dynamicAnchor", _) => {
+                    return Err(format!("`{key}` is not modelled"));
                 }
-            }
-            // Without a tuple it says nothing.
-            ("additionalItems", _) if tuples => {}
-            ("dependencies", Value::Object(map)) if tuples => {
-                let (mut names, mut schemas) = (Map::new(), Map::new());
-                for (name, needs) in map {
-                    if needs.is_array() {
-                        names.insert(name.clone(), needs.clone());
-                    } else {
-                        schemas.insert(name.clone(), node(needs, draft, false)?);
+                ("$schema", _) if !root && of(schema) != draft => {
+                    return Err("an embedded schema of another dialect is not modelled".to_owned());
+                }
+                ("$id" | "id", Value::String(_)) if !root => {
+                    return Err(format!("an embedded `{key}` is not modelled"));
+                }
+                ("$id", _) | ("id", Value::String(_)) => {}
+                ("$ref", Value::String(target)) if !target.starts_with('#') => {
+                    return Err(format!("`$ref` to `{target}` leaves the document, and nothing is fetched"));
+                }
+                ("$ref", Value::String(target)) => {
+                    self.targets.push(target);
+                    out.insert(key.clone(), value.clone());
+                }
+                ("type", types) if draft == Draft::Draft4 && names_integer(types) => {
+                    return Err("`integer` of draft-04 does not take `1.0`; that is not modelled".to_owned());
+                }
+                ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) if draft == Draft::Draft4 => {}
+                ("minimum" | "maximum", bound) if draft == Draft::Draft4 => {
+                    let exclusive = if key == "minimum" { "exclusiveMinimum" } else { "exclusiveMaximum" };
+                    let strict = members.get(exclusive) == Some(&Value::Bool(true));
+                    out.insert(if strict { exclusive.to_owned() } else { key.clone() }, bound.clone());
+                }
+                ("items", Value::Array(items)) if tuples => {
+                    let items = items.iter().map(|i| self.node(i, false)).collect::<Result<_, _>>()?;
+                    out.insert("prefixItems".to_owned(), Value::Array(items));
+                    if let Some(rest) = members.get("additionalItems") {
+                        out.insert("items".to_owned(), self.node(rest, false)?);
                     }
                 }
-                for (key, map) in [("dependentRequired", names), ("dependentSchemas", schemas)] {
-                    if !map.is_empty() {
+                // Without a tuple it says nothing.
+                ("additionalItems", _) => {}
+                // Validators assert it in every dialect, though 2019-09 split it in two.
+                ("dependencies", Value::Object(map)) => {
+                    let (mut names, mut schemas) = (Map::new(), Map::new());
+                    for (name, needs) in map {
+                        if needs.is_array() {
+                            names.insert(name.clone(), needs.clone());
+                        } else {
+                            schemas.insert(name.clone(), self.node(needs, false)?);
+                        }
+                    }
+                    for (key, map) in [("dependentRequired", names), ("dependentSchemas", schemas)] {
+                        if map.is_empty() {
+                            continue;
+                        }
+                        if draft >= since(key) && members.contains_key(key) {
+                            return Err(format!("`dependencies` beside `{key}` is not modelled"));
+                        }
                         out.insert(key.to_owned(), Value::Object(map));
                     }
                 }
+                _ => _ = out.insert(key.clone(), self.children(key, value)?),
             }
-            _ => _ = out.insert(key.clone(), children(key, value, draft)?),
         }
-    }
-    // Where nothing else speaks of the same value, "unevaluated" is "additional".
-    const IN_PLACE: [&str; 9] =
-        ["$ref", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
-    if !IN_PLACE.iter().any(|k| out.contains_key(*k)) {
-        for (unevaluated, plain) in
-            [("unevaluatedProperties", "additionalProperties"), ("unevaluatedItems", "items")]
-        {
-            if !out.contains_key("contains")
-                && let Some(schema) = out.shift_remove(unevaluated)
+        // Where nothing else speaks of the same value, "unevaluated" is "additional".
+        const IN_PLACE: [&str; 9] =
+            ["$ref", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
+        if !IN_PLACE.iter().any(|k| out.contains_key(*k)) {
+            for (unevaluated, plain) in
+                [("unevaluatedProperties", "additionalProperties"), ("unevaluatedItems", "items")]
             {
-                out.entry(plain).or_insert(schema);
+                if !out.contains_key("contains")
+                    && let Some(schema) = out.shift_remove(unevaluated)
+                {
+                    out.entry(plain).or_insert(schema);
+                }
             }
         }
+        Ok(Value::Object(out))
     }
-    Ok(Value::Object(out))
+
+    fn children(&mut self, key: &str, value: &'a Value) -> Result<Value, String> {
+        Ok(match (below(key), value) {
+            (Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => Value::Object(
+                map.iter()
+                    .map(|(name, sub)| Ok((name.clone(), self.node(sub, false)?)))
+                    .collect::<Result<_, String>>()?,
+            ),
+            (Some(Below::List | Below::SchemaOrList), Value::Array(items)) => {
+                Value::Array(items.iter().map(|i| self.node(i, false)).collect::<Result<_, _>>()?)
+            }
+            (Some(Below::Schema | Below::SchemaOrList), sub) => self.node(sub, false)?,
+            _ => value.clone(),
+        })
+    }
 }
 
-fn children(key: &str, value: &Value, draft: Draft) -> Result<Value, String> {
-    Ok(match (below(key), value) {
-        (Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => Value::Object(
-            map.iter()
-                .map(|(name, sub)| Ok((name.clone(), node(sub, draft, false)?)))
-                .collect::<Result<_, String>>()?,
-        ),
-        (Some(Below::List | Below::SchemaOrList), Value::Array(items)) => {
-            Value::Array(items.iter().map(|i| node(i, draft, false)).collect::<Result<_, _>>()?)
+/// Up to draft-07 everything beside `$ref` is ignored, but definitions can still be pointed into.
+fn reference_alone(members: &Map<String, Value>, draft: Draft) -> bool {
+    draft < Draft::Draft201909 && members.get("$ref").is_some_and(Value::is_string)
+}
+
+fn names_integer(types: &Value) -> bool {
+    match types {
+        Value::Array(names) => names.iter().any(names_integer),
+        name => name == "integer",
+    }
+}
+
+/// Whether a reference leads to a place that holds a schema in this dialect, and that stays where it is in 2020-12.
+/// Elsewhere (inside `examples`, below a keyword nobody knows) nothing is translated.
+fn leads_to_a_schema(root: &Value, reference: &str, draft: Draft) -> bool {
+    let Some(fragment) = reference.strip_prefix('#').and_then(percent_decoded) else { return false };
+    if fragment.is_empty() {
+        return true;
+    }
+    if !fragment.starts_with('/') {
+        return draft >= since("$anchor") && anchored(root, &fragment).is_some();
+    }
+    let (mut at, pointer) = (root, Pointer::from(fragment.as_str()));
+    let mut steps = pointer.steps();
+    while let Some(keyword) = steps.next() {
+        let Value::Object(members) = at else { return false };
+        let definitions = matches!(keyword.as_str(), "$defs" | "definitions");
+        let moved = matches!(
+            keyword.as_str(),
+            "additionalItems" | "dependencies" | "unevaluatedItems" | "unevaluatedProperties"
+        );
+        if moved || draft < since(&keyword) || reference_alone(members, draft) && !definitions {
+            return false;
         }
-        (Some(Below::Schema | Below::SchemaOrList), sub) => node(sub, draft, false)?,
-        _ => value.clone(),
-    })
+        let next = match (below(&keyword), members.get(&keyword)) {
+            (Some(Below::Map), Some(Value::Object(map))) => steps.next().and_then(|name| map.get(&name)),
+            (Some(Below::List), Some(Value::Array(items))) => {
+                steps.next().and_then(|i| items.get(i.parse::<usize>().ok()?))
+            }
+            (Some(Below::Schema | Below::SchemaOrList), Some(schema)) => Some(schema),
+            _ => None,
+        };
+        match next {
+            Some(next) => at = next,
+            None => return false,
+        }
+    }
+    at.is_object() || at.is_boolean()
 }
 
 /// The schema that a reference inside `root` points to. Only pointers and plain anchors of the same document.
@@ -150,11 +254,14 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-fn anchored<'a>(value: &'a Value, anchor: &str) -> Option<&'a Value> {
-    match value {
-        Value::Object(map) if map.get("$anchor").and_then(Value::as_str) == Some(anchor) => Some(value),
-        Value::Object(map) => map.values().find_map(|v| anchored(v, anchor)),
-        Value::Array(items) => items.iter().find_map(|v| anchored(v, anchor)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+/// The schema of this name; what merely looks like one (inside `const`, `enum`, `default`) is none.
+fn anchored<'a>(root: &'a Value, anchor: &str) -> Option<&'a Value> {
+    let mut queue = vec![root];
+    while let Some(schema) = queue.pop() {
+        if schema.get("$anchor").and_then(Value::as_str) == Some(anchor) {
+            return Some(schema);
+        }
+        queue.extend(subschemas(schema).map(|(_, sub)| sub));
     }
+    None
 }

@@ -7,7 +7,7 @@ use std::{cmp::Ordering, collections::HashSet};
 
 use serde_json::{Map, Number, Value};
 
-use super::{dialect::resolve, pattern};
+use super::{dialect::resolve, pattern::matches};
 use crate::json;
 
 /// A schema and the document its references are read in.
@@ -160,7 +160,7 @@ pub fn type_of(value: &Value) -> u8 {
     match value {
         Value::Null => types::NULL,
         Value::Bool(_) => types::BOOLEAN,
-        Value::Number(n) if json::integer(n).is_some() => types::INTEGER,
+        Value::Number(n) if json::is_whole(n) => types::INTEGER,
         Value::Number(_) => types::FRACTION,
         Value::String(_) => types::STRING,
         Value::Array(_) => types::ARRAY,
@@ -297,18 +297,6 @@ pub fn declared<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
         names.extend(part.map("properties").map(|(name, _)| name.as_str()).filter(|name| seen.insert(*name)));
     }
     names
-}
-
-/// Whether a pattern takes a name, as JSON Schema searches; nothing where the pattern is beyond the engine.
-pub fn matches(pattern: &str, text: &str) -> Option<bool> {
-    // Built anew each time: patternProperties are rare and small.
-    Some(
-        regex::RegexBuilder::new(&pattern::translate(pattern))
-            .size_limit(1 << 20)
-            .build()
-            .ok()?
-            .is_match(text),
-    )
 }
 
 /// The schemas that a property of this name meets; nothing where a pattern cannot be read.

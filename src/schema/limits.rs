@@ -39,6 +39,9 @@ pub const UNROLLED: usize = 14;
 /// The longest string or array that is built to show that a bound was crossed.
 pub const LONGEST: u64 = 4_096;
 
+/// Members of one value that is built.
+pub const VALUE_NODES: usize = 16_384;
+
 /// Schema size, in members of both sides, beyond which the set algebra is not asked: it takes seconds on wide objects
 /// with many unions.
 pub const ALGEBRA_NODES: usize = 1_500;

@@ -3,19 +3,44 @@
 //! Decided by walking two automata together, and a third that holds the walk to valid UTF-8. Patterns beyond automata
 //! (look-around, back-references) or beyond the budget are not decided.
 
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap};
 
+use regex::{Regex, RegexBuilder};
 use regex_automata::{
     Anchored, Input,
     dfa::{Automaton, StartKind, dense},
     util::{primitives::StateID, syntax},
 };
 
+use super::ecma::translate;
+
 /// Bytes of one automaton. ASCII patterns of real tools need under 100 KB.
 const AUTOMATON_BYTES: usize = 4 << 20;
 
 /// Triples of states walked. Real pairs need under 500.
 const STATES: usize = 6_000;
+
+/// Patterns kept compiled: those of one tool.
+const COMPILED: usize = 256;
+
+/// Whether a pattern takes a text, as JSON Schema searches; nothing where the pattern is beyond the engine.
+#[must_use]
+pub fn matches(pattern: &str, text: &str) -> Option<bool> {
+    thread_local! {
+        // One pattern is asked of every property of a tool, and compiling costs a thousand times what asking does.
+        static KNOWN: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
+    }
+    let compile = || RegexBuilder::new(&translate(pattern)?).size_limit(1 << 20).build().ok();
+    KNOWN.with_borrow_mut(|known| {
+        if known.len() >= COMPILED && !known.contains_key(pattern) {
+            known.clear();
+        }
+        if !known.contains_key(pattern) {
+            known.insert(pattern.to_owned(), compile());
+        }
+        Some(known.get(pattern)?.as_ref()?.is_match(text))
+    })
+}
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,59 +51,11 @@ pub enum Inclusion {
     Refuted(String),
 }
 
-/// ECMA-262's white space and line terminators (`\\s`), for use inside a class.
-const SPACE: &str = "\\t\\n\\x0B\\x0C\\r \\u{a0}\\u{1680}\\u{2000}-\\u{200a}\\u{2028}\\u{2029}\\u{202f}\\u{205f}\\u{3000}\\u{feff}";
-
-/// An ECMA-262 pattern in the words of the `regex` crates: its classes are ASCII, and `.` takes no line terminator.
-#[must_use]
-pub fn translate(pattern: &str) -> String {
-    let (mut out, mut chars, mut in_class) = (String::new(), pattern.chars(), false);
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some('d') => out.push_str(if in_class { "0-9" } else { "[0-9]" }),
-                Some('w') => out.push_str(if in_class { "A-Za-z0-9_" } else { "[A-Za-z0-9_]" }),
-                Some('D') if !in_class => out.push_str("[^0-9]"),
-                Some('W') if !in_class => out.push_str("[^A-Za-z0-9_]"),
-                Some('s') if in_class => out.push_str(SPACE),
-                Some('s') => out.extend(["[", SPACE, "]"]),
-                Some('S') if !in_class => out.extend(["[^", SPACE, "]"]),
-                Some('/') => out.push('/'),
-                Some(other) => out.extend(['\\', other]),
-                None => out.push('\\'),
-            },
-            '[' if in_class => out.push_str("\\["),
-            '[' => {
-                in_class = true;
-                out.push(c);
-            }
-            ']' => {
-                in_class = false;
-                out.push(c);
-            }
-            // Set operators that ECMA-262 does not have.
-            '&' | '~' if in_class => out.extend(['\\', c]),
-            '.' if !in_class => out.push_str("[^\\n\\r\\u{2028}\\u{2029}]"),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
 /// Whether every text that `inner` takes (anywhere in it, as JSON Schema searches) is taken by `outer`; nothing where a
 /// pattern is beyond the engine.
 #[must_use]
 pub fn included(inner: &str, outer: &str) -> Option<Inclusion> {
-    // Word boundaries are not modelled; a negated class inside a class, a property or a control letter is not translated.
-    const BEYOND: [&str; 8] = ["\\b", "\\B", "\\p", "\\P", "\\c", "(?i", "(?m", "(?s"];
-    let negated = |p: &str| {
-        let inside = p.split('[').skip(1).filter_map(|s| s.split(']').next());
-        inside.into_iter().any(|class| ["\\D", "\\W", "\\S"].iter().any(|n| class.contains(n)))
-    };
-    if [inner, outer].iter().any(|p| negated(p) || BEYOND.iter().any(|b| p.contains(b))) {
-        return None;
-    }
-    let (inner, outer) = (automaton(&translate(inner))?, automaton(&translate(outer))?);
+    let (inner, outer) = (automaton(&translate(inner)?)?, automaton(&translate(outer)?)?);
     let text = automaton(r"(?s)\A.*\z")?;
     walk(&inner, &outer, &text)
 }

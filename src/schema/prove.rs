@@ -275,7 +275,7 @@ impl Prover {
             }
             let mut taken = false;
             for pattern in &patterns {
-                match facts::matches(pattern, name) {
+                match pattern::matches(pattern, name) {
                     Some(found) => taken |= found,
                     None => return false,
                 }
@@ -306,7 +306,7 @@ impl Prover {
         depth: usize,
     ) -> bool {
         for name in facts::declared(parts) {
-            let Some(taken) = facts::matches(pattern, name) else { return false };
+            let Some(taken) = pattern::matches(pattern, name) else { return false };
             if taken
                 && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1))
             {

@@ -271,6 +271,11 @@ impl Sampler {
         let Some(rest) = columns.last() else { return Vec::new() };
         // An array of this length, every item as plain as can be.
         let of_length = |n: usize| -> Option<Vec<Value>> {
+            // Lengths inside lengths multiply.
+            let size = rest.first().map_or(1, |c| limits::nodes(&c.value));
+            if n.saturating_mul(size) > limits::VALUE_NODES {
+                return None;
+            }
             (0..n)
                 .map(|i| {
                     let column = columns.get(i).unwrap_or(rest);

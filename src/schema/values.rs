@@ -4,6 +4,7 @@
 use serde_json::{Number, Value};
 
 use super::{
+    ecma,
     facts::{self, Part, types},
     limits,
     pattern::{self, Inclusion},
@@ -145,7 +146,8 @@ pub(super) fn numbers(parts: &[Part<'_>], hints: &[Part<'_>], mask: u8) -> Vec<N
 /// Strings that a pattern takes (it searches, so a sample of the pattern itself will do), about `length` long where one
 /// is asked for. Empty where the pattern is beyond the parser (look-around, back-references).
 pub(super) fn pattern_samples(pattern: &str, length: Option<u64>) -> Vec<String> {
-    let Ok(hir) = regex_syntax::Parser::new().parse(&pattern::translate(pattern)) else { return Vec::new() };
+    let parsed = ecma::translate(pattern).and_then(|p| regex_syntax::Parser::new().parse(&p).ok());
+    let Some(hir) = parsed else { return Vec::new() };
     let repeats: &[u64] = match length {
         // The number of repetitions that makes the wanted length is not known beforehand.
         Some(n) => &[n, n.saturating_sub(1), n / 2, n.saturating_sub(2)],

@@ -1,0 +1,191 @@
+//! Containment, asked directly: pairs that are easily called contained and are not, and pairs that must stay provable.
+
+use serde_json::{Value, json};
+use toolpact::{
+    contract::normal_schema,
+    schema::{Answer, Schema, contained},
+};
+
+const DRAFT_04: &str = "http://json-schema.org/draft-04/schema#";
+const DRAFT_06: &str = "http://json-schema.org/draft-06/schema#";
+const DRAFT_07: &str = "http://json-schema.org/draft-07/schema#";
+const DRAFT_2019: &str = "https://json-schema.org/draft/2019-09/schema";
+
+fn read(schema: &Value) -> Schema {
+    Schema::new(schema).unwrap_or_else(|e| panic!("{schema}: {e}"))
+}
+
+/// The value is good in `inner` and bad in `outer`, so nobody may call them contained, nor write them in one way.
+fn check_apart(inner: &Value, outer: &Value, value: &Value) {
+    let (a, b) = (read(inner), read(outer));
+    assert_eq!((a.accepts(value), b.accepts(value)), (Some(true), Some(false)), "{inner} {outer} {value}");
+    let answer = contained(&a, &b, &[]);
+    assert!(!matches!(answer, Answer::Contained(_)), "{inner} in {outer}: {answer:?}, but {value}");
+    assert_ne!(normal_schema(inner), normal_schema(outer), "two meanings, one normal form");
+}
+
+fn of(dialect: &str, mut schema: Value) -> Value {
+    schema["$schema"] = dialect.into();
+    schema
+}
+
+#[test]
+fn a_keyword_that_a_dialect_does_not_know_asserts_nothing() {
+    let cases = [
+        (DRAFT_07, json!({"dependentRequired": {"a": ["b"]}}), json!({"a": 1})),
+        (DRAFT_07, json!({"dependentSchemas": {"a": {"required": ["b"]}}}), json!({"a": 1})),
+        (DRAFT_07, json!({"unevaluatedProperties": false}), json!({"a": 1})),
+        (DRAFT_07, json!({"unevaluatedItems": false}), json!([1])),
+        (DRAFT_07, json!({"prefixItems": [{"type": "string"}]}), json!([1])),
+        (DRAFT_07, json!({"contains": {"type": "string"}, "minContains": 2}), json!(["a"])),
+        (DRAFT_07, json!({"contains": {"type": "string"}, "maxContains": 1}), json!(["a", "b"])),
+        (DRAFT_06, json!({"if": {"type": "string"}, "then": {"minLength": 2}}), json!("a")),
+        (DRAFT_04, json!({"const": 1}), json!("a")),
+        (DRAFT_04, json!({"contains": {"type": "string"}}), json!([])),
+        (DRAFT_04, json!({"propertyNames": {"maxLength": 1}}), json!({"ab": 1})),
+        (DRAFT_2019, json!({"prefixItems": [{"type": "string"}]}), json!([1])),
+    ];
+    for (dialect, schema, value) in cases {
+        check_apart(&of(dialect, schema.clone()), &schema, &value);
+    }
+}
+
+#[test]
+fn a_schema_read_in_another_dialect_is_another_schema() {
+    let whole = json!({"type": "integer"});
+    check_apart(&whole, &of(DRAFT_04, whole.clone()), &json!(1.0));
+    // Validators assert `dependencies` in every dialect.
+    let needs = json!({"dependencies": {"a": ["b"]}});
+    check_apart(&json!({}), &needs, &json!({"a": 1}));
+    // Beside a reference draft-07 reads nothing.
+    let beside = json!({"$defs": {"s": {}}, "properties": {"a": {"$ref": "#/$defs/s", "type": "string"}}});
+    check_apart(&of(DRAFT_07, beside.clone()), &beside, &json!({"a": 1}));
+    let embedded = json!({"properties": {"a": {"$schema": DRAFT_07, "$id": "https://example.com/a", "$ref": "#/$defs/s", "$defs": {"s": {}}, "type": "string"}}});
+    let plain = json!({"properties": {"a": {"type": "string"}}});
+    let answer = contained(&read(&embedded), &read(&plain), &[]);
+    assert!(!matches!(answer, Answer::Contained(_)), "{answer:?}");
+}
+
+#[test]
+fn a_reference_leads_where_validators_follow_it() {
+    // Into a place that no dialect holds schemas in, nothing is translated.
+    let tuple = json!({"x-parts": {"a": {"items": [{"type": "string"}]}}, "properties": {"p": {"$ref": "#/x-parts/a"}}});
+    let items = json!({"properties": {"p": {"items": {"type": "string"}}}});
+    check_apart(&of(DRAFT_07, tuple), &items, &json!({"p": ["a", 1]}));
+    // What is left out for being words can still be pointed to.
+    let pointed =
+        |named: &str| json!({"examples": [{"type": named}], "properties": {"a": {"$ref": "#/examples/0"}}});
+    check_apart(&pointed("string"), &pointed("integer"), &json!({"a": "b"}));
+    let listed = |first: Value| json!({"enum": [first, {"type": "string"}, {}], "not": {"$ref": "#/enum/0"}});
+    assert_ne!(normal_schema(&listed(json!({"const": 1}))), normal_schema(&listed(json!({"const": 2}))));
+    // An anchor is one only where a schema stands.
+    let anchored = json!({
+        "const": {"x": {"$anchor": "a", "type": "integer"}},
+        "$defs": {"s": {"$anchor": "a"}},
+        "properties": {"x": {"$ref": "#a"}}
+    });
+    let value = json!({"x": {"$anchor": "a", "type": "integer"}});
+    check_apart(&anchored, &json!({"properties": {"x": {"type": "integer"}}}), &value);
+}
+
+#[test]
+fn numbers_are_compared_as_they_are() {
+    let whole = |values: Value| json!({"type": "integer", "enum": values});
+    check_apart(&whole(json!([1e300])), &whole(json!([5])), &json!(1e300));
+    check_apart(&json!({"enum": [1e30]}), &json!({"not": {"type": "integer"}}), &json!(1e30));
+    let (even, odd) = (9_007_199_254_740_992_u64, 9_007_199_254_740_993_u64);
+    check_apart(&json!({"enum": [even, odd]}), &json!({"enum": [even]}), &json!(odd));
+}
+
+#[test]
+fn patterns_mean_what_ecma_262_says() {
+    let pattern = |p: &str| json!({"type": "string", "pattern": p});
+    let cases = [
+        (r"^[\D]$", r"^D$", "x"),
+        (r"^[\W_]$", r"^[_W]$", "-"),
+        (r"^[\]\D]$", r"^[\]D]$", "x"),
+        (r"^[!--]$", r"^[!]$", "%"),
+        (r"^[a&&b]$", r"^b$", "a"),
+        (r"^[a~~b]$", r"^[~]$", "a"),
+        (r"^[\s\S]$", r"^[a-z]$", "\n"),
+    ];
+    for (inner, outer, text) in cases {
+        check_apart(&pattern(inner), &pattern(outer), &json!(text));
+    }
+    // Patterns decide what names and listed values are worth.
+    let named = |p: &str, s: Value| json!({"type": "object", "patternProperties": {p: s}});
+    check_apart(
+        &named(r"^[\D]$", json!({})),
+        &json!({"type": "object", "properties": {"x": {"type": "string"}}}),
+        &json!({"x": 1}),
+    );
+    check_apart(&json!({"enum": ["x"]}), &pattern(r"^[^\D]$"), &json!("x"));
+}
+
+#[test]
+fn what_is_unevaluated_depends_on_what_was_said() {
+    let said = json!({"type": "object", "additionalProperties": true, "unevaluatedProperties": false});
+    let unsaid = json!({"type": "object", "unevaluatedProperties": false});
+    check_apart(&said, &unsaid, &json!({"a": 1}));
+    let through = |part: Value| json!({"allOf": [part], "unevaluatedProperties": false});
+    check_apart(
+        &through(json!({"additionalProperties": {}})),
+        &through(json!({"properties": {}})),
+        &json!({"a": 1}),
+    );
+}
+
+#[test]
+fn a_schema_that_stands_on_itself_proves_nothing() {
+    let circles = [
+        json!({"not": {"$ref": "#"}}),
+        json!({"oneOf": [{"$ref": "#"}, {"type": "string"}]}),
+        json!({"if": {"$ref": "#"}, "then": {"type": "string"}}),
+        json!({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}}),
+        json!({"dependentSchemas": {"a": {"$ref": "#"}}}),
+    ];
+    for schema in &circles {
+        for other in [json!({"type": "string"}), json!({"not": {}})] {
+            let answer = contained(&read(schema), &read(&other), &[]);
+            assert!(!matches!(answer, Answer::Contained(_)), "{schema} in {other}: {answer:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_contained_stays_proved() {
+    let cases = [
+        (
+            of(DRAFT_07, json!({"items": [{"type": "string"}], "additionalItems": false})),
+            json!({"prefixItems": [{"type": "string"}], "items": false}),
+        ),
+        (of(DRAFT_07, json!({"dependencies": {"a": ["b"]}})), json!({"dependentRequired": {"a": ["b"]}})),
+        (
+            of(
+                DRAFT_07,
+                json!({"$ref": "#/definitions/x", "definitions": {"x": {"type": "string", "minLength": 1}}}),
+            ),
+            json!({"type": "string"}),
+        ),
+        (
+            of(DRAFT_04, json!({"type": "number", "minimum": 0, "exclusiveMinimum": true})),
+            json!({"type": "number", "exclusiveMinimum": 0}),
+        ),
+        (
+            json!({"type": "string", "pattern": r"^[\d\-]+$"}),
+            json!({"type": "string", "pattern": r"^[\w.\-]+$"}),
+        ),
+        (
+            json!({"type": "string", "pattern": r"^[A-Z]{2}-\d{1,3}$"}),
+            json!({"type": "string", "pattern": r"^\S+$"}),
+        ),
+        (
+            json!({"$ref": "#/$defs/n", "$defs": {"n": {"properties": {"next": {"$ref": "#/$defs/n"}}, "required": ["id"]}}}),
+            json!({"properties": {"next": {"$ref": "#"}}}),
+        ),
+    ];
+    for (inner, outer) in &cases {
+        let answer = contained(&read(inner), &read(outer), &[]);
+        assert!(matches!(answer, Answer::Contained(_)), "{inner} in {outer}: {answer:?}");
+    }
+}
