@@ -7,6 +7,7 @@ use std::{
     collections::HashMap,
     env, fs,
     path::{Path, PathBuf},
+    slice::from_ref,
     time::{Duration, Instant},
 };
 
@@ -17,6 +18,10 @@ use toolpact::{
     schema::{self, Schema},
     snapshot::{self, RawTool},
 };
+
+/// The allocator of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Rounds of each pair; the quickest counts, for a pair is too short to be told from what else the machine does.
 const ROUNDS: usize = 5;
@@ -112,13 +117,13 @@ fn main() {
         return;
     }
     // What is done once a process is no part of a pair.
-    diff(&side(&[pairs[0].before.clone()]), &side(&[pairs[0].after.clone()]), Assumption::Declared);
+    let _ = diff(&side(from_ref(&pairs[0].before)), &side(from_ref(&pairs[0].after)), Assumption::Declared);
     let mut tools = Vec::new();
     let mut questions = Vec::new();
     for pair in &pairs {
         let name = pair.name.as_str();
         let time = quickest(|| {
-            let (b, c) = (side(&[pair.before.clone()]), side(&[pair.after.clone()]));
+            let (b, c) = (side(from_ref(&pair.before)), side(from_ref(&pair.after)));
             timed(|| diff(&b, &c, Assumption::Declared))
         });
         tools.push((time, name));

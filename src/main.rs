@@ -6,6 +6,10 @@ use std::{io, process::ExitCode};
 use tokio::net::TcpListener;
 use toolpact::{app::App, cli, http, web};
 
+/// A diff makes and drops some ten thousand small values on two threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     cli::main(|listener, app, stop| Box::pin(serve(listener, app, stop)))
 }
