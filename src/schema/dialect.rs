@@ -234,7 +234,17 @@ pub fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
         return Some(root);
     }
     let fragment = percent_decoded(fragment)?;
-    if fragment.starts_with('/') { root.pointer(&fragment) } else { anchored(root, &fragment) }
+    if !fragment.starts_with('/') {
+        return anchored(root, &fragment);
+    }
+    if fragment.contains('~') {
+        return root.pointer(&fragment);
+    }
+    // Most of what is asked: without escapes, steps are read where they stand.
+    fragment.split('/').skip(1).try_fold(root, |at, step| match at {
+        Value::Object(members) => members.get(step),
+        at => at.pointer(&format!("/{step}")),
+    })
 }
 
 fn percent_decoded(text: &str) -> Option<String> {

@@ -43,7 +43,11 @@ pub struct Part<'a> {
 impl<'a> Part<'a> {
     /// A keyword's value.
     pub fn get(&self, keyword: &str) -> Option<&'a Value> {
-        self.keywords.get(keyword)
+        // A schema has few keywords: comparing them costs less than hashing one.
+        if self.keywords.len() > 12 {
+            return self.keywords.get(keyword);
+        }
+        self.keywords.iter().find(|(key, _)| *key == keyword).map(|(_, value)| value)
     }
 
     /// A subschema.
@@ -64,12 +68,41 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Whether a schema holds a reference, at any depth.
-pub fn refers(value: &Value) -> bool {
+/// Whether two schemas are written alike, and so is all that their references lead to.
+pub fn alike(a: Node<'_>, b: Node<'_>) -> bool {
+    if !json::equal(a.schema, b.schema) {
+        return false;
+    }
+    if std::ptr::eq(a.root, b.root) {
+        return true;
+    }
+    let (mut seen, mut queue) = (HashSet::new(), Vec::new());
+    references(a.schema, &mut queue);
+    while let Some(target) = queue.pop() {
+        if !seen.insert(target) {
+            continue;
+        }
+        match (resolve(a.root, target), resolve(b.root, target)) {
+            (Some(x), Some(y)) if json::equal(x, y) => references(x, &mut queue),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// What a schema refers to, at any depth.
+fn references<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
     match value {
-        Value::Object(map) => map.iter().any(|(k, v)| (k == "$ref" && v.is_string()) || refers(v)),
-        Value::Array(items) => items.iter().any(refers),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        Value::Object(map) => {
+            for (key, v) in map {
+                match v {
+                    Value::String(target) if key == "$ref" => out.push(target),
+                    v => references(v, out),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|v| references(v, out)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -9,6 +9,9 @@ pub const MAX_NODES: usize = 50_000;
 /// Steps of one structural proof. Real pairs need below 2,000; a step costs well under a microsecond.
 pub const PROOF_STEPS: u32 = 40_000;
 
+/// Validators built before the compiled patterns that they share are let go: those of some dozen tools.
+pub const CACHED_BUILDS: usize = 256;
+
 /// Values tried in one search. A value costs a few microseconds on each side.
 pub const SEARCH_VALUES: usize = 4_000;
 
@@ -41,6 +44,9 @@ pub const LONGEST: u64 = 4_096;
 
 /// Members of one value that is built.
 pub const VALUE_NODES: usize = 16_384;
+
+/// Members of all values that one search keeps for places that look alike: some ten megabytes.
+pub const KEPT_NODES: usize = 131_072;
 
 /// Schema size, in members of both sides, beyond which the set algebra is not asked: it takes seconds on wide objects
 /// with many unions.

@@ -17,7 +17,13 @@ use crate::json;
 /// Whether containment of two 2020-12 schemas is proved.
 #[must_use]
 pub fn contained(inner: &Value, outer: &Value) -> bool {
-    let mut prover = Prover { steps: limits::PROOF_STEPS, assumed: Vec::new(), failed: HashSet::new() };
+    let mut prover = Prover {
+        steps: limits::PROOF_STEPS,
+        assumed: Vec::new(),
+        leans_on: usize::MAX,
+        proved: HashSet::new(),
+        failed: HashSet::new(),
+    };
     prover.contains(&[Node { schema: inner, root: inner }], Node { schema: outer, root: outer }, 0)
 }
 
@@ -25,6 +31,10 @@ struct Prover {
     steps: u32,
     /// Pairs being proved, with the depth in the value at which they were met.
     assumed: Vec<(Vec<usize>, usize, usize)>,
+    /// The outermost of them that the proof at hand makes use of.
+    leans_on: usize,
+    /// Pairs proved without the help of one that is still open.
+    proved: HashSet<(Vec<usize>, usize)>,
     failed: HashSet<(Vec<usize>, usize)>,
 }
 
@@ -44,17 +54,27 @@ impl Prover {
         ids.sort_unstable();
         ids.dedup();
         let key = (ids, outer.id());
-        if let Some((.., met)) = self.assumed.iter().find(|(ids, id, _)| ids == &key.0 && *id == key.1) {
-            return depth > *met;
+        if let Some(open) = self.assumed.iter().position(|(ids, id, _)| ids == &key.0 && *id == key.1) {
+            self.leans_on = self.leans_on.min(open);
+            return depth > self.assumed[open].2;
         }
         if self.failed.contains(&key) {
             return false;
         }
+        if self.proved.contains(&key) {
+            return true;
+        }
+        let before = std::mem::replace(&mut self.leans_on, usize::MAX);
         self.assumed.push((key.0.clone(), key.1, depth));
         let proved = self.contains_unseen(inner, outer, depth);
         self.assumed.pop();
+        // What leans on itself alone stands by itself.
+        let stands = self.leans_on >= self.assumed.len();
+        self.leans_on = if stands { before } else { before.min(self.leans_on) };
         if !proved {
             self.failed.insert(key);
+        } else if stands {
+            self.proved.insert(key);
         }
         proved
     }
@@ -420,12 +440,7 @@ impl Prover {
 
 /// Whether two schemas are the same to the letter and mean the same.
 fn same(a: Node<'_>, b: Node<'_>) -> bool {
-    a.id() == b.id() || (json::equal(a.schema, b.schema) && self_contained(a, b))
-}
-
-/// Whether references, if there are any, lead to the same definitions.
-fn self_contained(a: Node<'_>, b: Node<'_>) -> bool {
-    !facts::refers(a.schema) || json::equal(a.root, b.root)
+    a.id() == b.id() || facts::alike(a, b)
 }
 
 /// A keyword that the inner side says in the same words.

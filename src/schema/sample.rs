@@ -3,14 +3,14 @@
 //! Heuristic from end to end: whatever comes out is only a candidate, and validators decide ([`super::witness`]). The
 //! *hints* are the schemas of the other side for the same place: their bounds, names and values say where to look.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value, json};
 
 use super::{
     facts::{self, Flat, Node, Part, types},
     limits,
-    values::{given, numbers, pattern_samples, strings},
+    values::{Pattern, given, numbers, strings},
 };
 use crate::json;
 
@@ -26,7 +26,8 @@ pub struct Candidate {
 /// At most so many candidates for a conjunction, the plainest first, then the most telling.
 #[must_use]
 pub fn candidates<'a>(inner: &[Node<'a>], hints: &[Node<'a>], most: usize) -> Vec<Candidate> {
-    let mut sampler = Sampler { left: 4 * limits::SEARCH_VALUES, places: limits::SEARCH_PLACES };
+    let (left, places) = (4 * limits::SEARCH_VALUES, limits::SEARCH_PLACES);
+    let mut sampler = Sampler { left, places, known: HashMap::new(), room: limits::KEPT_NODES };
     sampler.sample(inner, hints, 0, most)
 }
 
@@ -35,10 +36,41 @@ struct Sampler {
     left: usize,
     /// Places that may still be looked at; cases of unions multiply them.
     places: usize,
+    /// What was built for the same schemas elsewhere at the same depth: one definition serves many places.
+    known: HashMap<Place, Vec<Candidate>>,
+    /// Members of values that may still be kept there.
+    room: usize,
 }
+
+/// The schemas of a place and of its hints, its depth, and how many values are wanted.
+type Place = (Vec<usize>, Vec<usize>, usize, usize);
 
 impl Sampler {
     fn sample<'a>(
+        &mut self,
+        inner: &[Node<'a>],
+        hints: &[Node<'a>],
+        depth: usize,
+        most: usize,
+    ) -> Vec<Candidate> {
+        if most <= 2 {
+            return self.sample_unseen(inner, hints, depth, most);
+        }
+        let ids = |nodes: &[Node<'_>]| nodes.iter().map(|n| n.id()).collect::<Vec<_>>();
+        let place = (ids(inner), ids(hints), depth, most);
+        if let Some(known) = self.known.get(&place) {
+            return known.clone();
+        }
+        let values = self.sample_unseen(inner, hints, depth, most);
+        let size = values.iter().map(|c| limits::nodes(&c.value)).sum();
+        if let Some(room) = self.room.checked_sub(size) {
+            self.room = room;
+            self.known.insert(place, values.clone());
+        }
+        values
+    }
+
+    fn sample_unseen<'a>(
         &mut self,
         inner: &[Node<'a>],
         hints: &[Node<'a>],
@@ -223,7 +255,7 @@ impl Sampler {
         }
         for part in parts.iter().chain(if open { hints } else { &[] }) {
             for (pattern, _) in part.map("patternProperties") {
-                for key in pattern_samples(pattern, None).into_iter().take(3) {
+                for key in Pattern::read(pattern).samples(None).into_iter().take(3) {
                     let met = facts::property(parts, &key).unwrap_or_default();
                     let wanted = facts::property(hints, &key).unwrap_or_default();
                     out.extend(self.sample(&met, &wanted, depth + 1, 6).iter().map(|c| with(&base, &key, c)));
@@ -350,10 +382,10 @@ fn simplest(parts: &[Part<'_>]) -> Option<Value> {
     fits(parts, &value).then_some(value)
 }
 
-/// Whether both sides have the same schema for a place, and no reference that could mean something else.
+/// Whether both sides have the same schema for a place.
 fn alike(met: &[Node<'_>], wanted: &[Node<'_>]) -> bool {
     match (met, wanted) {
-        ([a], [b]) => json::equal(a.schema, b.schema) && !facts::refers(a.schema),
+        ([a], [b]) => facts::alike(*a, *b),
         _ => false,
     }
 }

@@ -1,6 +1,8 @@
 //! Scalars worth trying for a conjunction: what its authors give, what stands at a bound or just beyond it, what a
 //! pattern spells, and what the other side lists.
 
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
 use serde_json::{Number, Value};
 
 use super::{
@@ -40,9 +42,10 @@ pub(super) fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
                 out.push(text);
             }
         }
-        out.extend(pattern_samples(pattern, None));
+        let pattern = Pattern::read(pattern);
+        out.extend(pattern.samples(None));
         for n in lengths.iter().take(8) {
-            out.extend(pattern_samples(pattern, Some(*n)).into_iter().take(3));
+            out.extend(pattern.samples(Some(*n)).into_iter().take(3));
         }
     }
     for format in texts(parts, "format").chain(texts(hints, "format")) {
@@ -60,7 +63,7 @@ pub(super) fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
         }
     }
     for pattern in texts(hints, "pattern") {
-        for sample in pattern_samples(pattern, None).into_iter().take(4) {
+        for sample in Pattern::read(pattern).samples(None).into_iter().take(4) {
             out.extend([format!("{sample}!"), format!(" {sample}"), sample]);
         }
     }
@@ -143,27 +146,53 @@ pub(super) fn numbers(parts: &[Part<'_>], hints: &[Part<'_>], mask: u8) -> Vec<N
     out
 }
 
-/// Strings that a pattern takes (it searches, so a sample of the pattern itself will do), about `length` long where one
-/// is asked for. Empty where the pattern is beyond the parser (look-around, back-references).
-pub(super) fn pattern_samples(pattern: &str, length: Option<u64>) -> Vec<String> {
-    let parsed = ecma::translate(pattern).and_then(|p| regex_syntax::Parser::new().parse(&p).ok());
-    let Some(hir) = parsed else { return Vec::new() };
-    let repeats: &[u64] = match length {
-        // The number of repetitions that makes the wanted length is not known beforehand.
-        Some(n) => &[n, n.saturating_sub(1), n / 2, n.saturating_sub(2)],
-        None => &[0, 1, 2],
-    };
-    let mut out: Vec<String> = Vec::new();
-    for pick in 0..4 {
-        for repeat in repeats {
-            let mut text = String::new();
-            spell(&hir, pick, *repeat, &mut text);
-            if text.len() as u64 <= limits::LONGEST && !out.contains(&text) {
-                out.push(text);
+/// A pattern to spell strings from; nothing where it is beyond the parser (look-around, back-references).
+pub(super) struct Pattern(Option<regex_syntax::hir::Hir>);
+
+/// Patterns kept parsed: those of one tool.
+const PARSED: usize = 256;
+
+impl Pattern {
+    pub(super) fn read(pattern: &str) -> Rc<Self> {
+        thread_local! {
+            // One pattern stands at many places, and each is looked at several times.
+            static KNOWN: RefCell<HashMap<String, Rc<Pattern>>> = RefCell::default();
+        }
+        KNOWN.with_borrow_mut(|known| {
+            if let Some(read) = known.get(pattern) {
+                return read.clone();
+            }
+            if known.len() >= PARSED {
+                known.clear();
+            }
+            let parsed = ecma::translate(pattern).and_then(|p| regex_syntax::Parser::new().parse(&p).ok());
+            let read = Rc::new(Self(parsed));
+            known.insert(pattern.to_owned(), read.clone());
+            read
+        })
+    }
+
+    /// Strings that it takes (it searches, so a sample of the pattern itself will do), about `length` long where one is
+    /// asked for.
+    pub(super) fn samples(&self, length: Option<u64>) -> Vec<String> {
+        let Some(hir) = &self.0 else { return Vec::new() };
+        let repeats: &[u64] = match length {
+            // The number of repetitions that makes the wanted length is not known beforehand.
+            Some(n) => &[n, n.saturating_sub(1), n / 2, n.saturating_sub(2)],
+            None => &[0, 1, 2],
+        };
+        let mut out: Vec<String> = Vec::new();
+        for pick in 0..4 {
+            for repeat in repeats {
+                let mut text = String::new();
+                spell(hir, pick, *repeat, &mut text);
+                if text.len() as u64 <= limits::LONGEST && !out.contains(&text) {
+                    out.push(text);
+                }
             }
         }
+        out
     }
-    out
 }
 
 /// One string of an expression: which alternative and which character by `pick`, how often by `repeat`.
