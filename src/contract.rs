@@ -4,10 +4,13 @@
 //! choice. Notation never counts: see [`normal`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use std::sync::OnceLock;
+use std::{
+    borrow::Cow,
+    sync::{LazyLock, OnceLock},
+};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
     json::{self, Digest, ParseError},
@@ -36,19 +39,14 @@ pub struct Contract {
     pub name: String,
     /// Position in the server's list, from 0.
     pub index: usize,
-    /// The tool as a value; unknown fields included.
-    pub tool: Value,
     /// The exact text the server sent.
     text: Box<str>,
-    /// The normal form and the digests, made when first asked for: tools whose texts are the same need neither.
-    made: OnceLock<Made>,
-}
-
-/// What is made of a tool when first asked for.
-#[derive(Debug, Clone)]
-struct Made {
-    normal: Value,
-    digests: Digests,
+    /// The tool as a value, its normal form and its digests, made when first asked for: tools whose texts are the same
+    /// need none of them.
+    tool: OnceLock<Value>,
+    normal: OnceLock<Value>,
+    digests: OnceLock<Digests>,
+    inexact: OnceLock<Vec<Box<str>>>,
 }
 
 /// Why a listed tool has no contract.
@@ -69,6 +67,18 @@ impl Contract {
     /// deep. Everything else is kept and judged later.
     pub fn of(raw: &RawTool) -> Result<Self, ContractError> {
         let text = raw.raw.get();
+        let contract = |name: String, tool: OnceLock<Value>| Self {
+            name,
+            index: raw.index,
+            text: Box::from(text),
+            tool,
+            normal: OnceLock::new(),
+            digests: OnceLock::new(),
+            inexact: OnceLock::new(),
+        };
+        if let Some(name) = plain_name(text) {
+            return Ok(contract(name, OnceLock::new()));
+        }
         let at = || format!("number {}", raw.index + 1);
         let tool = json::parse(text).map_err(|e| ContractError {
             tool: name_of(text).map_or_else(at, |n| format!("`{n}`")),
@@ -104,53 +114,75 @@ impl Contract {
         {
             return Err(fail("has an `outputSchema` that is no object"));
         }
-        let (text, made) = (Box::from(text), OnceLock::new());
-        Ok(Self { index: raw.index, name, tool, text, made })
+        Ok(contract(name, OnceLock::from(tool)))
+    }
+
+    /// The tool as a value; unknown fields included.
+    #[must_use]
+    pub fn tool(&self) -> &Value {
+        // `of` saw to it that it is an object.
+        self.tool.get_or_init(|| json::parse(&self.text).unwrap_or_default())
     }
 
     /// The normal form that the contract digest is over.
     #[must_use]
     pub fn normal(&self) -> &Value {
-        &self.made().normal
-    }
-
-    /// The digests.
-    #[must_use]
-    pub fn digests(&self) -> &Digests {
-        &self.made().digests
-    }
-
-    /// The numbers of the tool's text that a double does not keep, as the server wrote them, in its order.
-    #[must_use]
-    pub fn inexact_numbers(&self) -> Vec<&str> {
-        json::inexact_numbers(&self.text)
-    }
-
-    fn made(&self) -> &Made {
-        self.made.get_or_init(|| {
-            let nothing = Map::new();
-            // `of` saw to it that the tool is an object.
-            let members = self.tool.as_object().unwrap_or(&nothing);
-            let (mut normal, mut inexact) = (normal(members), self.inexact_numbers());
-            let raw = digest_of_tool(&self.text, &self.tool, !inexact.is_empty());
+        self.normal.get_or_init(|| {
+            let (mut normal, mut inexact) = (normal(self.members()), self.inexact_numbers().to_vec());
             // The digest goes through doubles (RFC 8785), which round these: they are written out.
             if let (Value::Object(members), false) = (&mut normal, inexact.is_empty()) {
                 inexact.sort_unstable();
                 members.insert("inexactNumbers".to_owned(), json!(inexact));
             }
-            let digests = Digests {
-                raw,
-                contract: Digest::of(&normal),
-                presentation: Digest::of(&presentation(members)),
-            };
-            Made { normal, digests }
+            normal
         })
     }
 
-    /// Whether the server said the very same of both tools.
+    /// The digests.
+    #[must_use]
+    pub fn digests(&self) -> &Digests {
+        self.digests.get_or_init(|| Digests {
+            raw: digest_of_tool(&self.text, self.tool(), !self.inexact_numbers().is_empty()),
+            contract: Digest::of(self.normal()),
+            presentation: Digest::of(&presentation(self.members())),
+        })
+    }
+
+    fn members(&self) -> &Map<String, Value> {
+        static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        self.tool().as_object().unwrap_or(&NOTHING)
+    }
+
+    /// The numbers of the tool's text that a double does not keep, as the server wrote them, in its order.
+    #[must_use]
+    pub fn inexact_numbers(&self) -> &[Box<str>] {
+        self.inexact.get_or_init(|| json::inexact_numbers(&self.text).into_iter().map(Box::from).collect())
+    }
+
+    /// Whether the server said the very same of both tools: whether their raw digests are equal.
     #[must_use]
     pub fn same_raw(&self, other: &Self) -> bool {
-        self.same_text(other) || self.digests().raw == other.digests().raw
+        // Comparing costs less than digesting; a text of inexact numbers is digested as it stands.
+        self.same_text(other)
+            || json::equal(self.tool(), other.tool())
+                && self.inexact_numbers().is_empty()
+                && other.inexact_numbers().is_empty()
+    }
+
+    /// Whether the contract digests are equal.
+    #[must_use]
+    pub fn same_contract(&self, other: &Self) -> bool {
+        // Comparing costs less than digesting, and tells the same where a double keeps every number.
+        match self.inexact_numbers().is_empty() && other.inexact_numbers().is_empty() {
+            true => json::equal(self.normal(), other.normal()),
+            false => self.digests().contract == other.digests().contract,
+        }
+    }
+
+    /// Whether the presentation digests are equal.
+    #[must_use]
+    pub fn same_presentation(&self, other: &Self) -> bool {
+        json::canonical(&presentation(self.members())) == json::canonical(&presentation(other.members()))
     }
 
     /// The same, to the letter.
@@ -163,20 +195,44 @@ impl Contract {
     #[must_use]
     pub fn input_schema(&self) -> &Value {
         // `of` saw to it that it is there.
-        self.tool.get("inputSchema").unwrap_or(&Value::Null)
+        self.tool().get("inputSchema").unwrap_or(&Value::Null)
     }
 
     /// `outputSchema` as received, where the tool promises one.
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
-        self.tool.get("outputSchema").filter(|s| s.is_object())
+        self.tool().get("outputSchema").filter(|s| s.is_object())
     }
 
     /// The description, or nothing.
     #[must_use]
     pub fn description(&self) -> Option<&str> {
-        self.tool.get("description").and_then(Value::as_str)
+        self.tool().get("description").and_then(Value::as_str)
     }
+}
+
+/// The name of a tool that is seen to have a contract without being read whole; nothing where that has to be looked at.
+fn plain_name(text: &str) -> Option<String> {
+    // A field that stands twice is refused here, and read like every JSON object elsewhere: the last one counts.
+    #[derive(Deserialize)]
+    struct Outline<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+        #[serde(borrow, rename = "inputSchema")]
+        input_schema: &'a RawValue,
+        #[serde(borrow, rename = "outputSchema")]
+        output_schema: Option<&'a RawValue>,
+    }
+    // An array would be read as an outline as well.
+    if !text.starts_with('{') || !json::is_plain(text) {
+        return None;
+    }
+    let outline: Outline<'_> = serde_json::from_str(text).ok()?;
+    let is_object = |raw: &RawValue| raw.get().starts_with('{');
+    let good = !outline.name.is_empty()
+        && is_object(outline.input_schema)
+        && outline.output_schema.is_none_or(is_object);
+    good.then(|| outline.name.into_owned())
 }
 
 /// The contracts of a snapshot, in the server's order.
@@ -410,10 +466,9 @@ fn says_nothing(keyword: &str, value: &Value, unevaluated: bool) -> bool {
 
 /// In order, each value once; integers that one double stands for are several.
 fn sorted(values: &[Value]) -> Value {
-    let mut keyed: Vec<(Vec<u8>, String, &Value)> =
-        values.iter().map(|v| (json::canonical(v), v.to_string(), v)).collect();
-    keyed.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-    keyed.dedup_by(|a, b| a.0 == b.0 && json::equal(a.2, b.2));
+    let mut keyed: Vec<(Vec<u8>, &Value)> = values.iter().map(|v| (json::canonical(v), v)).collect();
+    keyed.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.to_string().cmp(&b.1.to_string())));
+    keyed.dedup_by(|a, b| a.0 == b.0 && json::equal(a.1, b.1));
     Value::Array(keyed.into_iter().map(|(.., v)| v.clone()).collect())
 }
 
@@ -443,20 +498,21 @@ pub fn presentation(tool: &Map<String, Value>) -> Value {
 pub fn words<'a>(schema: &'a Value, at: &json::Pointer, visit: &mut impl FnMut(json::Pointer, &'a Value)) {
     let Value::Object(members) = schema else { return };
     for (key, value) in members {
-        let here = at.join(key);
         match (below(key), value) {
-            _ if WORDS.contains(&key.as_str()) => visit(here, value),
+            _ if WORDS.contains(&key.as_str()) => visit(at.join(key), value),
             (Some(Below::List | Below::SchemaOrList), Value::Array(items)) => {
+                let here = at.join(key);
                 for (i, item) in items.iter().enumerate() {
                     words(item, &here.join(i), visit);
                 }
             }
             (Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => {
+                let here = at.join(key);
                 for (name, sub) in map {
                     words(sub, &here.join(name), visit);
                 }
             }
-            (Some(_), sub) => words(sub, &here, visit),
+            (Some(_), sub) => words(sub, &at.join(key), visit),
             (None, _) => {}
         }
     }

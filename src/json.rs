@@ -68,6 +68,55 @@ pub fn depth(text: &str) -> usize {
     deepest
 }
 
+/// Whether a text that is known to be JSON is certain to be parsed by [`parse`]: it nests no deeper than [`MAX_DEPTH`], and
+/// has neither numbers that no double reaches nor escapes that may be no character.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    // The largest double has 309 digits.
+    const DIGITS: usize = 300;
+    let bytes = text.as_bytes();
+    let (mut i, mut depth, mut digits) = (0, 0usize, 0);
+    while i < bytes.len() {
+        match bytes[i] {
+            b'"' => {
+                i += 1;
+                while i < bytes.len() && bytes[i] != b'"' {
+                    if bytes[i] == b'\\' {
+                        i += 1;
+                        // Half of a surrogate pair begins like a whole one.
+                        if bytes.get(i) == Some(&b'u') && matches!(bytes.get(i + 1), Some(b'd' | b'D')) {
+                            return false;
+                        }
+                    }
+                    i += 1;
+                }
+                digits = 0;
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return false;
+                }
+                digits = 0;
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                digits = 0;
+            }
+            b'0'..=b'9' => {
+                digits += 1;
+                if digits > DIGITS {
+                    return false;
+                }
+            }
+            b'e' | b'E' if digits > 0 => return false,
+            _ => digits = 0,
+        }
+        i += 1;
+    }
+    true
+}
+
 /// Canonical bytes of a value, RFC 8785.
 #[must_use]
 pub fn canonical(value: &Value) -> Vec<u8> {
@@ -248,7 +297,14 @@ impl Pointer {
     /// This pointer and one step more.
     #[must_use]
     pub fn join(&self, step: impl fmt::Display) -> Self {
-        Self(format!("{}/{}", self.0, step.to_string().replace('~', "~0").replace('/', "~1")))
+        let mut text = format!("{}/{step}", self.0);
+        let start = self.0.len() + 1;
+        // Most steps are plain.
+        if text[start..].contains(['~', '/']) {
+            let step = text[start..].replace('~', "~0").replace('/', "~1");
+            text.replace_range(start.., &step);
+        }
+        Self(text)
     }
 
     /// The text, as RFC 6901 writes it.

@@ -146,8 +146,8 @@ impl App {
 }
 
 fn tool_row(contract: Contract) -> ToolRow {
-    let said = contract.tool.get("title").and_then(|t| t.as_str()).or(contract.description());
+    let said = contract.tool().get("title").and_then(|t| t.as_str()).or(contract.description());
     let description = said.and_then(|s| s.lines().next()).unwrap_or_default().to_owned();
-    let digests = contract.digests().clone();
-    ToolRow { name: contract.name, description, digests, tool: contract.tool }
+    let (digests, tool) = (contract.digests().clone(), contract.tool().clone());
+    ToolRow { name: contract.name, description, digests, tool }
 }

@@ -199,7 +199,7 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
     }
     // Numbers that a value cannot keep can hide a change from everything above.
     let lost = |c: &Contract| -> Vec<String> {
-        c.inexact_numbers().into_iter().filter(|n| !json::is_kept(n)).map(str::to_owned).collect()
+        c.inexact_numbers().iter().filter(|n| !json::is_kept(n)).map(ToString::to_string).collect()
     };
     if lost(old) != lost(new) {
         told.push(undecided_change::remark(
@@ -218,7 +218,7 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
     let bump = required_bump(old, new, &remarks);
     remarks.sort_by_key(|(r, _)| std::cmp::Reverse(r.level));
     let verdict = remarks.first().map_or(Level::Compatible, |(r, _)| r.level);
-    let patch = (old.digests().contract != new.digests().contract)
+    let patch = (!old.same_contract(new))
         .then(|| serde_json::to_value(json_patch::diff(old.normal(), new.normal())).unwrap_or(Value::Null));
     Compared {
         verdicts,
@@ -241,8 +241,8 @@ fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witn
     match worst {
         // What is not proved compatible is versioned as a break.
         Level::Breaking | Level::Undecided => Bump::Major,
-        _ if old.digests().contract != new.digests().contract && !notation => Bump::Minor,
-        _ if old.digests().presentation != new.digests().presentation => Bump::Patch,
+        _ if !notation && !old.same_contract(new) => Bump::Minor,
+        _ if !old.same_presentation(new) => Bump::Patch,
         _ if remarks.iter().any(|(r, _)| r.surface == Surface::Presentation) => Bump::Patch,
         _ => Bump::None,
     }

@@ -30,7 +30,7 @@ fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
     for key in ["inputSchema", "outputSchema"] {
         let texts = |contract: &crate::contract::Contract| {
             let mut found = Vec::new();
-            if let Some(schema) = contract.tool.get(key) {
+            if let Some(schema) = contract.tool().get(key) {
                 words(schema, &Pointer::root().join(key), &mut |at, value| {
                     found.push((at.as_str().to_owned(), value.clone()));
                 });

@@ -33,7 +33,7 @@ fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
 
 /// Hints that changed away from (or towards) the relaxing value.
 pub(super) fn changed(tools: &Tools<'_>, rule: &'static str, level: Level, out: &mut Vec<Remark>) {
-    let hints = |c: &crate::contract::Contract| effective_hints(c.tool.get("annotations"));
+    let hints = |c: &crate::contract::Contract| effective_hints(c.tool().get("annotations"));
     let (before, after) = (hints(tools.baseline), hints(tools.candidate));
     // The other two follow from `readOnlyHint`, so its change is told once.
     let told = before.read_only != after.read_only;

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 const ELSEWHERE: [&str; 7] = ["name", "title", "description", "icons", "inputSchema", "outputSchema", "annotations"];
 
 fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
-    let (Value::Object(before), Value::Object(after)) = (&tools.baseline.tool, &tools.candidate.tool) else { return };
+    let (Value::Object(before), Value::Object(after)) = (tools.baseline.tool(), tools.candidate.tool()) else { return };
     let mut keys: Vec<&String> = before.keys().chain(after.keys().filter(|k| !before.contains_key(*k))).collect();
     keys.retain(|k| !ELSEWHERE.contains(&k.as_str()) && before.get(*k) != after.get(*k));
     for key in keys {

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
     for at in ["/title", "/annotations/title", "/icons"] {
-        let (before, after) = (tools.baseline.tool.pointer(at), tools.candidate.tool.pointer(at));
+        let (before, after) = (tools.baseline.tool().pointer(at), tools.candidate.tool().pointer(at));
         if before != after {
             let message = format!("`{}` changed", at.trim_start_matches('/').replace('/', "."));
             out.push(
