@@ -11,6 +11,7 @@ mod declared;
 mod dialect;
 mod ecma;
 mod facts;
+mod form;
 pub mod limits;
 mod pattern;
 mod prove;
@@ -18,11 +19,11 @@ mod sample;
 mod values;
 mod witness;
 
-use std::sync::OnceLock;
+use std::{cell::RefCell, sync::OnceLock};
 
 pub use dialect::resolve;
 pub use facts::{compare, named_types, type_of, types};
-use jsonschema::{Draft, Validator};
+use jsonschema::{Draft, PatternCache, Validator};
 use serde_json::Value;
 
 use crate::json::Pointer;
@@ -35,6 +36,8 @@ pub struct Schema {
     /// The same set of values, written in 2020-12; `Err` says what could not be translated.
     translated: Result<Value, String>,
     draft: Draft,
+    /// It is known to compile, though nobody has compiled it yet.
+    plain: bool,
     validator: OnceLock<Option<Validator>>,
 }
 
@@ -85,15 +88,19 @@ impl Schema {
             return Err(InvalidSchema(format!("it has {nodes} members, the limit is {}", limits::MAX_NODES)));
         }
         let draft = dialect::of(source);
-        // Building a validator asks the meta-schema; only where it fails is it worth knowing what failed.
-        let validator = validator(source, draft);
-        if validator.is_none()
-            && let Err(error) = jsonschema::meta::options().validate(source)
-        {
-            return Err(InvalidSchema(format!("{error} at `{}`", error.instance_path())));
+        let plain = form::is_plain(source, draft);
+        let compiled = OnceLock::new();
+        if !plain {
+            // Building a validator asks the meta-schema; only where it fails is it worth knowing what failed.
+            let validator = compiled.get_or_init(|| validator(source, draft));
+            if validator.is_none()
+                && let Err(error) = jsonschema::meta::options().validate(source)
+            {
+                return Err(InvalidSchema(format!("{error} at `{}`", error.instance_path())));
+            }
         }
         let translated = dialect::translate(source, draft);
-        Ok(Self { source: source.clone(), translated, draft, validator: OnceLock::from(validator) })
+        Ok(Self { source: source.clone(), translated, draft, plain, validator: compiled })
     }
 
     /// The set of values whose objects hold only properties that this schema declares, at every depth. Objects of
@@ -110,12 +117,14 @@ impl Schema {
 
     fn rewritten(&self, rewrite: fn(&Value) -> Result<Value, String>) -> Result<Self, String> {
         let source = rewrite(self.translated.as_ref().map_err(Clone::clone)?)?;
-        Ok(Self {
-            translated: Ok(source.clone()),
-            source,
-            draft: Draft::Draft202012,
-            validator: OnceLock::new(),
-        })
+        let draft = Draft::Draft202012;
+        let plain = form::is_plain(&source, draft);
+        Ok(Self { translated: Ok(source.clone()), source, draft, plain, validator: OnceLock::new() })
+    }
+
+    /// Whether both are written alike, so that what is known of one is known of the other.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        matches!((&self.translated, &other.translated), (Ok(a), Ok(b)) if a == b)
     }
 
     /// Whether the schema accepts a value; nothing where it cannot be compiled (a pattern that is none, a reference
@@ -140,9 +149,9 @@ impl Schema {
             .collect()
     }
 
-    /// Whether it can be compiled at all, and what hinders it.
-    pub(crate) fn usable(&self) -> bool {
-        self.validator().is_some()
+    /// Whether it can be compiled at all.
+    fn usable(&self) -> bool {
+        self.plain || self.validator().is_some()
     }
 
     fn validator(&self) -> Option<&Validator> {
@@ -153,8 +162,21 @@ impl Schema {
 /// A validator under this dialect. `format` and the `content…` keywords are annotations, as 2020-12 has them and as older
 /// dialects allow.
 fn validator(schema: &Value, draft: Draft) -> Option<Validator> {
+    thread_local! {
+        // The two sides of a pair and what is made of them hold the same patterns, and compiling one costs as much as
+        // all else in a schema.
+        static PATTERNS: RefCell<(usize, PatternCache)> = RefCell::default();
+    }
+    let patterns = PATTERNS.with_borrow_mut(|(used, cache)| {
+        *used += 1;
+        if *used > limits::CACHED_BUILDS {
+            (*used, *cache) = (0, PatternCache::new());
+        }
+        cache.clone()
+    });
     jsonschema::options()
         .with_draft(draft)
+        .with_pattern_cache(patterns)
         .should_validate_formats(false)
         .without_content_encoding_support("base64")
         .without_content_media_type_support("application/json")
@@ -169,21 +191,30 @@ fn validator(schema: &Value, draft: Draft) -> Option<Validator> {
 /// to be good in the one its author wrote.
 #[must_use]
 pub fn contained(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Answer {
+    by_structure(inner, outer).unwrap_or_else(|| by_search(inner, outer, also))
+}
+
+/// The part of [`contained`] that costs little: the proof that needs neither values nor validators, or why nothing can be
+/// said. Nothing where it is worth searching.
+pub(crate) fn by_structure(inner: &Schema, outer: &Schema) -> Option<Answer> {
     if !inner.usable() {
-        return Answer::Unknown("the first schema cannot be compiled".to_owned());
+        return Some(Answer::Unknown("the first schema cannot be compiled".to_owned()));
     }
     if !outer.usable() {
-        return Answer::Unknown("the second schema cannot be compiled".to_owned());
+        return Some(Answer::Unknown("the second schema cannot be compiled".to_owned()));
     }
+    match (&inner.translated, &outer.translated) {
+        (Ok(a), Ok(b)) if prove::contained(a, b) => Some(Answer::Contained("structure")),
+        _ => None,
+    }
+}
+
+/// The part of [`contained`] for what structure does not prove.
+pub(crate) fn by_search(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Answer {
     let both = match (&inner.translated, &outer.translated) {
         (Ok(a), Ok(b)) => Ok((a, b)),
         (Err(e), _) | (_, Err(e)) => Err(e.clone()),
     };
-    if let Ok((a, b)) = both
-        && prove::contained(a, b)
-    {
-        return Answer::Contained("structure");
-    }
     // A schema that cannot be translated can still be sampled as it stands.
     let (a, b) = both.as_ref().map_or((&inner.source, &outer.source), |(a, b)| (*a, *b));
     let found = witness::search(inner, outer, also, a, b);

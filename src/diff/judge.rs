@@ -1,6 +1,6 @@
 //! One schema surface of one tool: what changed, whether it is proved, and the witness for each break.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use serde_json::{Value, json};
 
@@ -25,9 +25,24 @@ pub(super) struct Judged {
     pub(super) verdicts: Verdicts,
 }
 
+/// A schema document.
+pub(super) struct Document<'a> {
+    /// As its author wrote it.
+    pub(super) schema: &'a Value,
+    /// Without words and notation.
+    pub(super) normal: &'a Value,
+}
+
 /// Judges two schema documents that differ.
-pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assumption: Assumption) -> Judged {
-    let (baseline, candidate) = (&said_of_objects(surface, baseline), &said_of_objects(surface, candidate));
+pub(super) fn judge(
+    surface: Surface,
+    baseline: &Document<'_>,
+    candidate: &Document<'_>,
+    assumption: Assumption,
+) -> Judged {
+    let (written, rewritten) = (normal_of(surface, baseline), normal_of(surface, candidate));
+    let (baseline, candidate) =
+        (&said_of_objects(surface, baseline.schema), &said_of_objects(surface, candidate.schema));
     let only = |remark: Remark| Judged {
         verdicts: Verdicts { declared: remark.level, strict: remark.level },
         remarks: vec![(remark, None)],
@@ -39,7 +54,6 @@ pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assum
         (Err(e), _) => return only(invalid_schema::remark(surface, &e.to_string(), false)),
     };
     let answers = ask(surface, &before, &after, callable(surface, baseline));
-    let (written, rewritten) = (normal_schema(baseline), normal_schema(candidate));
     let changes = walk::changes(surface, &written, &rewritten);
     let context = Context { surface, baseline: &written, candidate: &rewritten };
     let declared = context.findings(&answers.declared, &changes, Assumption::Declared);
@@ -53,8 +67,8 @@ pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assum
         Assumption::Strict => strict,
     };
     if remarks.is_empty() {
-        let back = contained(surface, &after, &before, &[]);
-        let remark = if matches!(back, Answer::Contained(_)) {
+        let (inner, outer) = sides(surface, &after, &before);
+        let remark = if matches!(schema::contained(inner, outer, &[]), Answer::Contained(_)) {
             notation_changed::remark(surface)
         } else {
             Remark { level: Level::Compatible, ..unexplained_change::remark(surface) }.saying(match surface {
@@ -70,7 +84,7 @@ pub(super) fn judge(surface: Surface, baseline: &Value, candidate: &Value, assum
 /// The `arguments` of a call are an object, whether the schema says so or not (MCP, `tools/call`). It is said here where
 /// that says nothing else: not where a reference leads to the whole schema, which values inside then meet as well, and
 /// not beside a `$ref`, where older dialects read nothing.
-fn said_of_objects(surface: Surface, schema: &Value) -> Value {
+fn said_of_objects(surface: Surface, schema: &Value) -> Cow<'_, Value> {
     match schema {
         Value::Object(members)
             if surface == Surface::Input
@@ -80,9 +94,17 @@ fn said_of_objects(surface: Surface, schema: &Value) -> Value {
         {
             let mut members = members.clone();
             members.insert("type".to_owned(), "object".into());
-            Value::Object(members)
+            Cow::Owned(Value::Object(members))
         }
-        schema => schema.clone(),
+        schema => Cow::Borrowed(schema),
+    }
+}
+
+/// The document without words and notation, and with what is said of objects.
+fn normal_of<'a>(surface: Surface, document: &Document<'a>) -> Cow<'a, Value> {
+    match said_of_objects(surface, document.schema) {
+        Cow::Borrowed(_) => Cow::Borrowed(document.normal),
+        Cow::Owned(said) => Cow::Owned(normal_schema(&said)),
     }
 }
 
@@ -116,41 +138,48 @@ struct Answers {
 /// `within` too.
 fn ask(surface: Surface, before: &Schema, after: &Schema, within: Option<&Schema>) -> Answers {
     let with = |more| within.into_iter().chain(more).collect::<Vec<&Schema>>();
+    let both = |answer: Answer| Answers { strict: answer.clone(), declared: answer };
+    let (inner, outer) = sides(surface, before, after);
+    // Fewer values are meant by `declared`, so what is proved without it is proved.
+    let proof = schema::by_structure(inner, outer);
+    if let Some(proved @ Answer::Contained(_)) = proof {
+        return both(proved);
+    }
+    let strictly = || proof.unwrap_or_else(|| schema::by_search(inner, outer, &with(None)));
     let declared = match surface {
         // Results hold what the candidate declares, and what the baseline did: a field that is no longer declared
         // may still come, and be anything.
         Surface::Output => match (before.opened(), after.closed()) {
+            (Ok(opened), Ok(_)) if opened.says_the_same(before) => return both(strictly()),
             (Ok(opened), Ok(closed)) => match only_rejected(schema::contained(after, &opened, &[]), before) {
+                Answer::Contained(_) if closed.says_the_same(after) => return both(strictly()),
                 Answer::Contained(_) => schema::contained(&closed, before, &[after]),
                 answer => answer,
             },
             (Err(reason), _) | (_, Err(reason)) => Answer::Unknown(reason),
         },
         _ => match before.closed() {
+            Ok(closed) if closed.says_the_same(before) => return both(strictly()),
             Ok(closed) => schema::contained(&closed, after, &with(Some(before))),
             Err(reason) => Answer::Unknown(reason),
         },
     };
     match declared {
-        // Fewer values are meant by `declared`, so what breaks there breaks under `strict`.
-        Answer::Refuted(found) => {
-            Answers { strict: Answer::Refuted(found.clone()), declared: Answer::Refuted(found) }
-        }
-        declared => match contained(surface, before, after, &with(None)) {
-            Answer::Contained(how) => {
-                Answers { declared: Answer::Contained(how), strict: Answer::Contained(how) }
-            }
+        // What breaks for fewer values breaks under `strict`.
+        Answer::Refuted(_) => both(declared),
+        declared => match strictly() {
+            proved @ Answer::Contained(_) => both(proved),
             strict => Answers { declared, strict },
         },
     }
 }
 
-/// The question of a surface: callers send input, so the baseline's values must be the candidate's; they read output, so
-/// the candidate's must be the baseline's.
-fn contained(surface: Surface, before: &Schema, after: &Schema, also: &[&Schema]) -> Answer {
+/// The question of a surface, whose values must be whose: callers send input, so the baseline's must be the candidate's;
+/// they read output, so the candidate's must be the baseline's.
+fn sides<'s>(surface: Surface, before: &'s Schema, after: &'s Schema) -> (&'s Schema, &'s Schema) {
     match surface {
-        Surface::Output => schema::contained(after, before, also),
-        _ => schema::contained(before, after, also),
+        Surface::Output => (after, before),
+        _ => (before, after),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     finding::{Assumption, Bump, Finding, Level, Status, Surface, ToolReport, Verdicts, Witness},
-    judge::judge,
+    judge::{Document, judge},
     rule::{Check, Remark, Tools},
     rules::{self, duplicate_tool_name, notation_changed, tool_added, tool_removed, undecided_change},
 };
@@ -183,13 +183,20 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
         verdicts.strict = verdicts.strict.max(judged.verdicts.strict);
         remarks.extend(judged.remarks);
     };
-    if old.normal().get("inputSchema") != new.normal().get("inputSchema") {
-        merge(judge(Surface::Input, old.input_schema(), new.input_schema(), assumption));
-    }
-    if let (Some(before), Some(after)) = (old.output_schema(), new.output_schema())
-        && old.normal().get("outputSchema") != new.normal().get("outputSchema")
+    let document = |schema, normal| Document { schema, normal };
+    let (was, is) = (old.normal().get("inputSchema"), new.normal().get("inputSchema"));
+    if let (Some(was), Some(is)) = (was, is)
+        && was != is
     {
-        merge(judge(Surface::Output, before, after, assumption));
+        let (before, after) = (document(old.input_schema(), was), document(new.input_schema(), is));
+        merge(judge(Surface::Input, &before, &after, assumption));
+    }
+    let (was, is) = (old.normal().get("outputSchema"), new.normal().get("outputSchema"));
+    if let (Some(before), Some(after), Some(was), Some(is)) =
+        (old.output_schema(), new.output_schema(), was, is)
+        && was != is
+    {
+        merge(judge(Surface::Output, &document(before, was), &document(after, is), assumption));
     }
     let mut told = Vec::new();
     for rule in rules::all() {
