@@ -90,6 +90,15 @@ pub fn alike(a: Node<'_>, b: Node<'_>) -> bool {
     true
 }
 
+/// Whether a schema holds a reference, at any depth.
+pub fn refers(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(k, v)| (k == "$ref" && v.is_string()) || refers(v)),
+        Value::Array(items) => items.iter().any(refers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 /// What a schema refers to, at any depth.
 fn references<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
     match value {

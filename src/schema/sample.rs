@@ -27,7 +27,9 @@ pub struct Candidate {
 #[must_use]
 pub fn candidates<'a>(inner: &[Node<'a>], hints: &[Node<'a>], most: usize) -> Vec<Candidate> {
     let (left, places) = (4 * limits::SEARCH_VALUES, limits::SEARCH_PLACES);
-    let mut sampler = Sampler { left, places, known: HashMap::new(), room: limits::KEPT_NODES };
+    // Without references no schema is met twice.
+    let room = if inner.iter().any(|node| facts::refers(node.root)) { limits::KEPT_NODES } else { 0 };
+    let mut sampler = Sampler { left, places, known: HashMap::new(), room };
     sampler.sample(inner, hints, 0, most)
 }
 
@@ -53,7 +55,7 @@ impl Sampler {
         depth: usize,
         most: usize,
     ) -> Vec<Candidate> {
-        if most <= 2 {
+        if most <= 2 || self.room == 0 {
             return self.sample_unseen(inner, hints, depth, most);
         }
         let ids = |nodes: &[Node<'_>]| nodes.iter().map(|n| n.id()).collect::<Vec<_>>();
