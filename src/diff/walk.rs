@@ -84,6 +84,7 @@ impl Walk<'_> {
                     candidate: &any,
                     types: (types::ALL, types::ALL),
                     nodes: (b, c),
+                    roots: self.roots,
                 };
                 let message = if effect == Effect::Narrowed {
                     format!("{} is no longer allowed", pair.subject())
@@ -107,6 +108,7 @@ impl Walk<'_> {
             candidate: &after.keywords,
             types: (before.types(), after.types()),
             nodes: (b, c),
+            roots: self.roots,
         };
         for rule in rules::all() {
             if let rules::Check::Schema(check) = rule.check {

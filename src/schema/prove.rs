@@ -5,12 +5,14 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
+    dialect::WRITTEN_WHOLE,
+    evaluate,
     facts::{self, Flat, Node, Part, types},
-    limits,
-    pattern::{self, Inclusion},
+    limits, pattern,
+    text::{self, Difference},
 };
 use crate::json;
 
@@ -20,6 +22,9 @@ pub fn contained(inner: &Value, outer: &Value) -> bool {
     let mut prover = Prover { steps: limits::PROOF_STEPS, assumed: Vec::new(), failed: HashSet::new() };
     prover.contains(&[Node { schema: inner, root: inner }], Node { schema: outer, root: outer }, 0)
 }
+
+/// What a question to automata costs, in steps.
+const AUTOMATA: usize = 200;
 
 struct Prover {
     steps: u32,
@@ -64,6 +69,13 @@ impl Prover {
         self.steps = self.steps.saturating_sub(u32::try_from(parts).unwrap_or(u32::MAX));
     }
 
+    /// Whether every text of a conjunction meets one keyword.
+    fn texts(&mut self, parts: &[Part<'_>], outer: &Part<'_>, keyword: &str, value: &Value) -> bool {
+        self.spend(AUTOMATA);
+        let outer = text::Outer::Keyword(outer, keyword, value);
+        text::difference(parts, Some(outer)) == Some(Difference::None)
+    }
+
     fn contains_unseen<'a>(&mut self, inner: Inner<'a, '_>, outer: Node<'a>, depth: usize) -> bool {
         // A schema lies in itself; references mean the same only in the same document.
         if inner.iter().any(|n| same(*n, outer)) {
@@ -83,10 +95,12 @@ impl Prover {
         if self.empty(inner, depth) {
             return true;
         }
+        let texts = facts::types_of(&parts, 3) == types::STRING && text::speaks(&parts);
         wanted.iter().all(|part| {
             part.keywords.iter().all(|(keyword, value)| {
                 asserts_nothing(keyword, value)
                     || self.meets(inner, &parts, part, keyword, value, depth)
+                    || texts && whole_texts(keyword) && self.texts(&parts, part, keyword, value)
                     || self.split(inner, &parts, part.node, keyword, depth)
             })
         })
@@ -111,9 +125,12 @@ impl Prover {
             return true;
         }
         if let Some(values) = facts::finite(parts)
-            && let Some(met) = facts::all_meet(&values, keyword, value)
+            && values.iter().all(|v| {
+                evaluate::keyword(outer, keyword, value, v) == Some(true)
+                    || evaluate::parts(parts, v) == Some(false)
+            })
         {
-            return met;
+            return true;
         }
         let at_least =
             |n: Option<u64>| n.zip(facts::as_count(value)).is_some_and(|(have, want)| have >= want);
@@ -131,8 +148,20 @@ impl Prover {
             "minimum" | "exclusiveMinimum" => bounded(facts::lower(parts), value, keyword, mask, true),
             "maximum" | "exclusiveMaximum" => bounded(facts::upper(parts), value, keyword, mask, false),
             "multipleOf" => multiple(parts, value, mask),
-            "minLength" | "minItems" => zero || at_least(facts::count(parts, keyword)),
+            "minLength" | "minItems" if zero || at_least(facts::count(parts, keyword)) => true,
             "maxLength" | "maxItems" | "maxProperties" if at_most(facts::count(parts, keyword)) => true,
+            // Items that a `contains` counts are items.
+            "minItems" => parts
+                .iter()
+                .filter(|p| p.get("contains").is_some())
+                .any(|p| at_least(p.get("minContains").map_or(Some(1), facts::as_count))),
+            "maxItems" => parts.iter().any(|p| {
+                p.sub("contains").is_some_and(|counted| {
+                    at_most(p.get("maxContains").and_then(facts::as_count))
+                        && self.all_items_meet(parts, counted, depth)
+                })
+            }),
+            "minLength" | "maxLength" => text::speaks(parts) && self.texts(parts, outer, keyword, value),
             "maxProperties" => closed_at(parts).is_some_and(|n| at_most(Some(n))),
             "minProperties" => {
                 let mut names: Vec<&str> = facts::required(parts).collect();
@@ -144,11 +173,7 @@ impl Prover {
                 value == &Value::Bool(false) || facts::count(parts, "maxItems").is_some_and(|n| n <= 1)
             }
             "pattern" => value.as_str().is_some_and(|want| {
-                matches!(want, "" | ".*" | "^.*" | "^")
-                    || parts
-                        .iter()
-                        .filter_map(|p| p.get("pattern").and_then(Value::as_str))
-                        .any(|have| matches!(pattern::included(have, want), Some(Inclusion::Proved)))
+                matches!(want, "" | ".*" | "^.*" | "^") || self.texts(parts, outer, keyword, value)
             }),
             "required" => value.as_array().is_some_and(|names| {
                 names.iter().filter_map(Value::as_str).all(|name| facts::requires(parts, name))
@@ -181,8 +206,15 @@ impl Prover {
                 self.never_has(parts, name, depth) || self.contains(inner, schema, depth)
             }),
             "contains" => {
-                outer.get("minContains").and_then(facts::as_count) == Some(0)
-                    && outer.get("maxContains").is_none()
+                let least = outer.get("minContains").map_or(Some(1), facts::as_count);
+                let most = outer.get("maxContains");
+                least == Some(0) && most.is_none()
+                    || facts::count(parts, "minItems").unwrap_or(0) >= least.unwrap_or(u64::MAX)
+                        && most.is_none_or(|most| {
+                            let items = facts::count(parts, "maxItems");
+                            items.zip(facts::as_count(most)).is_some_and(|(items, most)| items <= most)
+                        })
+                        && self.all_items_meet(parts, outer.node.at(value), depth)
             }
             "anyOf" => outer.list(keyword).any(|branch| self.contains(inner, branch, depth)),
             "oneOf" => {
@@ -288,13 +320,25 @@ impl Prover {
         }
         for part in parts {
             for (pattern, met) in part.map("patternProperties") {
-                if !patterns.contains(&pattern) && !self.contains(&[met], schema, depth + 1) {
+                if !patterns.contains(&pattern)
+                    && !self.contains(&[met], schema, depth + 1)
+                    && !self.covered(pattern, &patterns, known)
+                {
                     return false;
                 }
             }
         }
         // What neither side declares. A part with patterns leaves it to its `additionalProperties` as well.
         self.contains(&facts::undeclared(parts), schema, depth + 1)
+    }
+
+    /// Whether every name that a pattern takes is taken by one of others, or is known.
+    fn covered(&mut self, pattern: &str, others: &[&String], known: Option<&Map<String, Value>>) -> bool {
+        self.spend(AUTOMATA);
+        let others: Vec<&str> = others.iter().map(|p| p.as_str()).collect();
+        let known: Vec<Value> =
+            known.into_iter().flatten().map(|(name, _)| Value::String(name.clone())).collect();
+        text::covered(pattern, &others, &known) == Some(true)
     }
 
     /// Whether every property that a pattern of the outer side takes meets its schema.
@@ -315,9 +359,13 @@ impl Prover {
         }
         let met: Vec<Node<'a>> = parts
             .iter()
-            .filter_map(|part| match part.get("patternProperties").and_then(Value::as_object) {
-                Some(map) => map.get(pattern).map(|s| part.node.at(s)),
-                None => part.sub("additionalProperties"),
+            .flat_map(|part| match part.get("patternProperties").and_then(Value::as_object) {
+                Some(map) => map
+                    .iter()
+                    .filter(|(p, _)| *p == pattern || self.covered(pattern, &[p], None))
+                    .map(|(_, s)| part.node.at(s))
+                    .collect(),
+                None => part.sub("additionalProperties").into_iter().collect::<Vec<_>>(),
             })
             .collect();
         self.contains(&met, schema, depth + 1)
@@ -335,12 +383,12 @@ impl Prover {
         let Flat::Parts(wanted) = facts::flatten(&[names]) else { return false };
         facts::declared(parts).into_iter().all(|name| {
             let value = Value::String(name.to_owned());
-            wanted.iter().all(|part| {
-                part.keywords.iter().all(|(keyword, v)| {
-                    asserts_nothing(keyword, v) || facts::all_meet(&[&value], keyword, v) == Some(true)
-                })
-            })
+            evaluate::parts(&wanted, &value) == Some(true)
         })
+    }
+
+    fn all_items_meet<'a>(&mut self, parts: &[Part<'a>], schema: Node<'a>, depth: usize) -> bool {
+        (0..=facts::prefix(parts)).all(|i| self.item_meets(parts, i, schema, depth))
     }
 
     fn item_meets<'a>(&mut self, parts: &[Part<'a>], index: usize, schema: Node<'a>, depth: usize) -> bool {
@@ -375,11 +423,7 @@ impl Prover {
             return true;
         }
         if let Some(values) = facts::finite(&parts) {
-            return values.iter().all(|value| {
-                parts.iter().any(|part| {
-                    part.keywords.iter().any(|(k, v)| facts::all_meet(&[value], k, v) == Some(false))
-                })
-            });
+            return values.iter().all(|value| evaluate::parts(&parts, value) == Some(false));
         }
         if mask & !types::NUMBER == 0
             && let (Some((low, a)), Some((high, b))) = (facts::lower(&parts), facts::upper(&parts))
@@ -407,6 +451,12 @@ impl Prover {
                 return true;
             }
         }
+        if mask == types::STRING && text::speaks(&parts) {
+            self.spend(AUTOMATA);
+            if text::difference(&parts, None) == Some(Difference::None) {
+                return true;
+            }
+        }
         parts.iter().any(|part| {
             part.sub("not").is_some_and(|not| self.contains(nodes, not, depth))
                 || ["anyOf", "oneOf"].iter().any(|union| {
@@ -416,6 +466,11 @@ impl Prover {
                 })
         })
     }
+}
+
+/// Keywords that automata decide of texts, once other ways have failed.
+fn whole_texts(keyword: &str) -> bool {
+    matches!(keyword, "enum" | "const" | "anyOf" | "oneOf" | "not" | "if")
 }
 
 /// Whether two schemas are the same to the letter and mean the same.
@@ -461,7 +516,7 @@ fn asserts_nothing(keyword: &str, value: &Value) -> bool {
 }
 
 /// Keywords that assert something. Others are annotations by the specification (2020-12 core, 6.5).
-const KNOWN: [&str; 33] = [
+const KNOWN: [&str; 34] = [
     "type",
     "enum",
     "const",
@@ -495,6 +550,7 @@ const KNOWN: [&str; 33] = [
     "unevaluatedProperties",
     "unevaluatedItems",
     "$dynamicRef",
+    WRITTEN_WHOLE,
 ];
 
 fn bounded(have: Option<facts::Bound<'_>>, want: &Value, keyword: &str, mask: u8, low: bool) -> bool {
@@ -516,18 +572,31 @@ fn bounded(have: Option<facts::Bound<'_>>, want: &Value, keyword: &str, mask: u8
 }
 
 fn multiple(parts: &[Part<'_>], want: &Value, mask: u8) -> bool {
-    let Some(Value::Number(step)) = Some(want) else { return false };
-    let whole = json::integer(step);
-    if mask & types::FRACTION == 0 && whole == Some(1) {
+    let Some(step) = want.as_number() else { return false };
+    let steps: Vec<_> = parts.iter().filter_map(|p| p.get("multipleOf").and_then(Value::as_number)).collect();
+    if steps.iter().any(|have| facts::compare(have, step).is_eq()) {
         return true;
     }
-    parts.iter().filter_map(|p| p.get("multipleOf")).any(|have| {
-        let Some(have) = have.as_number() else { return false };
-        match (json::integer(have), whole) {
-            (Some(have), Some(step)) => step != 0 && have % step == 0,
-            _ => facts::compare(have, step).is_eq(),
+    // A multiple of several numbers is one of their least common multiple; integers are multiples of 1.
+    let whole = (mask & types::FRACTION == 0).then_some((1, 0));
+    let all: Option<Vec<_>> = steps.into_iter().map(json::decimal).chain(whole.map(Some)).collect();
+    let common = || -> Option<bool> {
+        let (all, (want, scale)) = (all?, json::decimal(step)?);
+        let finest = all.iter().map(|(_, s)| *s).max()?.max(scale);
+        let scaled = |m: i128, s: u32| m.checked_mul(10i128.checked_pow(finest - s)?);
+        let mut common: i128 = 1;
+        for (m, s) in all {
+            let m = scaled(m, s)?;
+            common = common.checked_mul(m / divisor(common, m))?;
         }
-    })
+        Some(common.checked_rem(scaled(want, scale)?)? == 0)
+    };
+    common() == Some(true)
+}
+
+/// The greatest common divisor of two positive numbers.
+fn divisor(a: i128, b: i128) -> i128 {
+    if b == 0 { a.max(1) } else { divisor(b, a % b) }
 }
 
 /// How many properties a value can have at the most, where a part forbids all it does not declare.

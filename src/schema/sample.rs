@@ -8,11 +8,12 @@ use std::collections::HashSet;
 use serde_json::{Map, Number, Value, json};
 
 use super::{
+    evaluate,
     facts::{self, Flat, Node, Part, types},
     limits,
     values::{given, numbers, pattern_samples, strings},
 };
-use crate::json;
+use crate::{contract::below, json};
 
 /// A candidate, and whether the hints make it worth trying early.
 #[derive(Debug, Clone)]
@@ -213,13 +214,18 @@ impl Sampler {
             }
             for candidate in self.sample(&met, &wanted, depth + 1, 4) {
                 out.extend(key.map(|key| with(&base, key, &candidate)));
-                // Enough of them to cross a bound on their number.
-                if let Some(most) = facts::count(hints, "maxProperties").filter(|n| *n < 64) {
-                    let mut many = base.clone();
-                    (0..=most).for_each(|i| _ = many.insert(format!("key{i}"), candidate.value.clone()));
-                    out.push(plain(Value::Object(many)));
+            }
+        }
+        // Enough of them to cross a bound on their number.
+        if let Some(most) = facts::count(hints, "maxProperties").filter(|n| *n < 64) {
+            let mut many = full.clone();
+            for key in new_names(parts, most as usize + 1) {
+                let met = facts::property(parts, &key).unwrap_or_default();
+                for candidate in self.sample(&met, &[], depth + 1, 1) {
+                    many.entry(key.clone()).or_insert(candidate.value);
                 }
             }
+            out.push(plain(Value::Object(many)));
         }
         for part in parts.iter().chain(if open { hints } else { &[] }) {
             for (pattern, _) in part.map("patternProperties") {
@@ -308,18 +314,60 @@ impl Sampler {
         if let (Some(first), false) = (rest.first(), unique) {
             out.push(plain(Value::Array(vec![first.value.clone(); least.max(2)])));
         }
+        // Items of two types side by side.
+        if let Some(first) = rest.first()
+            && let Some(other) =
+                rest.iter().find(|c| facts::type_of(&c.value) != facts::type_of(&first.value))
+            && let Some(mut items) = of_length(least.max(prefix + 2))
+            && let [.., a, b] = items.as_mut_slice()
+        {
+            (*a, *b) = (first.value.clone(), other.value.clone());
+            out.push(plain(Value::Array(items)));
+        }
         // What a `contains` of either side asks for.
         for part in parts.iter().chain(hints) {
             if let Some(wanted) = part.sub("contains") {
+                let most = part.get("maxContains").and_then(facts::as_count).filter(|n| *n < 64);
                 for candidate in self.sample(&[wanted], &[], depth + 1, 3) {
                     let mut items = of_length(least).unwrap_or_default();
-                    items.push(candidate.value);
+                    items.push(candidate.value.clone());
                     out.push(plain(Value::Array(items)));
+                    let counts = most.map_or([1, 2], |n| [n as usize, n as usize + 1]);
+                    let repeated = counts.map(|n| vec![candidate.value.clone(); n.max(least)]);
+                    out.extend(repeated.map(|items| plain(Value::Array(items))));
                 }
             }
         }
         out
     }
+}
+
+/// Names for so many more properties, where the schemas leave room for them.
+fn new_names(parts: &[Part<'_>], count: usize) -> Vec<String> {
+    let mut patterns: Vec<&str> =
+        parts.iter().flat_map(|p| p.map("patternProperties").map(|(pattern, _)| pattern.as_str())).collect();
+    let names: Vec<Part<'_>> =
+        spread(&parts.iter().filter_map(|p| p.sub("propertyNames")).collect::<Vec<_>>());
+    patterns.extend(names.iter().filter_map(|p| p.get("pattern").and_then(Value::as_str)));
+    if patterns.is_empty() {
+        return (0..count).map(|i| format!("key{i}")).collect();
+    }
+    let mut out: Vec<String> = Vec::new();
+    for length in 0..=count as u64 {
+        out.extend(patterns.iter().flat_map(|p| pattern_samples(p, Some(length))));
+    }
+    // Many a pattern takes any ending.
+    let longer = |name: &String| (0..=count).map(|i| format!("{name}{i}")).collect::<Vec<_>>();
+    out.extend(out.iter().take(2).flat_map(longer).collect::<Vec<_>>());
+    let closed = |name: &str| match facts::property(parts, name) {
+        Some(met) => met.iter().any(|n| n.schema == &Value::Bool(false)),
+        None => true,
+    };
+    out.retain(|name| !closed(name) && fits(&names, &Value::String(name.clone())));
+    out.sort_unstable_by_key(|name| (name.len(), name.clone()));
+    out.dedup();
+    out.truncate(2 * count);
+    out
 }
 
 /// A value like this one that differs from its neighbours.
@@ -441,7 +489,9 @@ fn fits(parts: &[Part<'_>], value: &Value) -> bool {
             ("maxProperties", Value::Object(map)) => facts::as_count(v).is_none_or(|n| map.len() as u64 <= n),
             ("minProperties", Value::Object(map)) => facts::as_count(v).is_none_or(|n| map.len() as u64 >= n),
             ("multipleOf", Value::Number(n)) => multiple_of(n, v),
-            (keyword, value) => facts::all_meet(&[value], keyword, v) != Some(false),
+            // What stands inside is looked at where it is built.
+            (keyword, _) if keyword == "$ref" || below(keyword).is_some() => true,
+            (keyword, value) => evaluate::keyword(part, keyword, v, value) != Some(false),
         })
     })
 }
