@@ -351,5 +351,6 @@ fn witness(found: &Counterexample, by: Option<&schema::Rejection>) -> Witness {
         value: found.value.clone(),
         at: rejection.map(|r| r.at.clone()).unwrap_or_default(),
         reason: rejection.map(|r| r.reason.clone()).unwrap_or_default(),
+        message: None,
     }
 }
