@@ -39,6 +39,12 @@ pub const UNROLLED: usize = 14;
 /// The longest string or array that is built to show that a bound was crossed.
 pub const LONGEST: u64 = 4_096;
 
+/// Optional properties of one object beyond which those that both sides have alike are left out of values.
+pub const ALIKE: usize = 40;
+
+/// Cases of one union that values are built of.
+pub const CASES: usize = 24;
+
 /// Members of one value that is built.
 pub const VALUE_NODES: usize = 16_384;
 

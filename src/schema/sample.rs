@@ -63,7 +63,7 @@ impl Sampler {
         {
             return vec![plain(value)];
         }
-        if let Some(cases) = cases(inner, &parts) {
+        if let Some(cases) = cases(inner, &parts, hints) {
             let most_each = (most / cases.len().max(1)).max(3);
             let all = cases.iter().map(|case| self.sample(case, hints, depth, most_each)).collect();
             return alternate(all, most);
@@ -136,7 +136,7 @@ impl Sampler {
             let required = facts::requires(parts, name);
             // What both sides say in the same words tells nothing.
             let same = alike(&met, &wanted);
-            if !required && depth >= 8 && (same || optional > 4) {
+            if !required && (depth >= 8 && (same || optional > 4) || same && optional > limits::ALIKE) {
                 continue;
             }
             let values = self.sample(&met, &wanted, depth + 1, if same { 2 } else { most_each });
@@ -415,13 +415,18 @@ fn plain(value: Value) -> Candidate {
     Candidate { value, telling: false }
 }
 
-/// The cases of the first union that is not decided yet.
-fn cases<'a>(inner: &[Node<'a>], parts: &[Part<'a>]) -> Option<Vec<Vec<Node<'a>>>> {
+/// The cases of the first union that is not decided yet; those that the other side does not have come first.
+fn cases<'a>(inner: &[Node<'a>], parts: &[Part<'a>], hints: &[Node<'a>]) -> Option<Vec<Vec<Node<'a>>>> {
     let chosen = |node: &Node<'_>| inner.iter().any(|n| n.id() == node.id());
     let with = |more: &[Node<'a>]| inner.iter().chain(more).copied().collect::<Vec<_>>();
     for part in parts {
         for union in ["anyOf", "oneOf"] {
-            let branches: Vec<_> = part.list(union).take(24).collect();
+            let mut branches: Vec<_> = part.list(union).collect();
+            if branches.len() > limits::CASES {
+                let others: Vec<_> = spread(hints).iter().flat_map(|p| p.list(union)).collect();
+                branches.sort_by_key(|b| others.iter().any(|o| alike(&[*b], &[*o])));
+                branches.truncate(limits::CASES);
+            }
             if !branches.is_empty() && !branches.iter().any(&chosen) {
                 return Some(branches.iter().map(|b| with(&[*b])).collect());
             }

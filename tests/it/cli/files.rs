@@ -66,8 +66,8 @@ fn a_witness_comes_as_the_message_that_carries_it() {
     };
     let said =
         |texts: Value| json!({"type": "object", "required": ["a"], "properties": {"a": {"enum": texts}}});
-    user.file("one.json", &tool(said(json!(["x"]))));
-    user.file("two.json", &tool(said(json!(["x", "\u{202e}y"]))));
+    user.file("one.json", tool(said(json!(["x"]))));
+    user.file("two.json", tool(said(json!(["x", "\u{202e}y"]))));
     let ended = user.run(&[&["diff", "one.json", "two.json"], &asked[..]].concat()).code(PASSED);
     let line = ended.stdout.lines().find_map(|l| l.trim().strip_prefix("message")).expect("a message");
     assert!(!line.contains('\u{202e}'), "{line}");
