@@ -23,7 +23,7 @@ mod witness;
 use std::sync::OnceLock;
 
 pub use dialect::{asserts, resolve};
-pub use facts::{compare, named_types, type_of, types};
+pub use facts::{compare, named_types, refers, type_of, types};
 use jsonschema::{Draft, Validator};
 use serde_json::Value;
 

@@ -189,7 +189,9 @@ pub fn types_of(parts: &[Part<'_>], depth: u8) -> u8 {
             mask &= !types::FRACTION;
         }
         for union in ["anyOf", "oneOf"] {
-            if part.get(union).is_some() && depth > 0 {
+            // A branch that is among the parts was chosen, and says more.
+            let chosen = |b: Node<'_>| parts.iter().any(|p| p.node.id() == b.id());
+            if part.get(union).is_some() && depth > 0 && !part.list(union).any(chosen) {
                 mask &= part
                     .list(union)
                     .map(|branch| match flatten(&[branch]) {

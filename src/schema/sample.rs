@@ -423,8 +423,12 @@ fn cases<'a>(inner: &[Node<'a>], parts: &[Part<'a>], hints: &[Node<'a>]) -> Opti
         for union in ["anyOf", "oneOf"] {
             let mut branches: Vec<_> = part.list(union).collect();
             if branches.len() > limits::CASES {
-                let others: Vec<_> = spread(hints).iter().flat_map(|p| p.list(union)).collect();
-                branches.sort_by_key(|b| others.iter().any(|o| alike(&[*b], &[*o])));
+                let others: HashSet<String> = spread(hints)
+                    .iter()
+                    .flat_map(|p| p.list(union))
+                    .map(|b| b.schema.to_string())
+                    .collect();
+                branches.sort_by_cached_key(|b| others.contains(&b.schema.to_string()));
                 branches.truncate(limits::CASES);
             }
             if !branches.is_empty() && !branches.iter().any(&chosen) {
