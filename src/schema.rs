@@ -12,6 +12,7 @@ mod dialect;
 mod ecma;
 mod evaluate;
 mod facts;
+mod hints;
 pub mod limits;
 mod pattern;
 mod prove;

@@ -122,6 +122,11 @@ fn ask(surface: Surface, before: &Schema, after: &Schema, within: Option<&Schema
         Surface::Output => match (before.opened(), after.closed()) {
             (Ok(opened), Ok(closed)) => match only_rejected(schema::contained(after, &opened, &[]), before) {
                 Answer::Contained(_) => schema::contained(&closed, before, &[after]),
+                // What cannot be told of all results may be told of those that hold what is declared.
+                Answer::Unknown(reason) => match schema::contained(&closed, before, &[after]) {
+                    Answer::Contained(_) => Answer::Unknown(reason),
+                    answer => answer,
+                },
                 answer => answer,
             },
             (Err(reason), _) | (_, Err(reason)) => Answer::Unknown(reason),

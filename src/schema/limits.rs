@@ -42,6 +42,9 @@ pub const LONGEST: u64 = 4_096;
 /// Optional properties of one object beyond which those that both sides have alike are left out of values.
 pub const ALIKE: usize = 40;
 
+/// Ways through the unions of the other side that are told apart at one place.
+pub const WAYS: usize = 32;
+
 /// Cases of one union that values are built of.
 pub const CASES: usize = 24;
 

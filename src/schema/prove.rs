@@ -3,7 +3,7 @@
 //! Both schemas are walked together, keyword by keyword. "No" never comes from here: what is not proved is looked for
 //! ([`super::witness`]). Recursion is a greatest fixpoint: a pair met again *deeper in the value* is assumed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -19,18 +19,50 @@ use crate::json;
 /// Whether containment of two 2020-12 schemas is proved.
 #[must_use]
 pub fn contained(inner: &Value, outer: &Value) -> bool {
-    let mut prover = Prover { steps: limits::PROOF_STEPS, assumed: Vec::new(), failed: HashSet::new() };
+    let mut prover = Prover { steps: limits::PROOF_STEPS, ..Prover::default() };
     prover.contains(&[Node { schema: inner, root: inner }], Node { schema: outer, root: outer }, 0)
 }
 
 /// What a question to automata costs, in steps.
 const AUTOMATA: usize = 200;
 
+/// A conjunction and what it is to lie in.
+type Pair = (Vec<usize>, usize);
+
+#[derive(Default)]
 struct Prover {
     steps: u32,
     /// Pairs being proved, with the depth in the value at which they were met.
-    assumed: Vec<(Vec<usize>, usize, usize)>,
-    failed: HashSet<(Vec<usize>, usize)>,
+    assumed: Vec<(Pair, usize)>,
+    /// The first of `assumed` that the present proof has leant on.
+    leant: Leant,
+    failed: HashSet<Pair>,
+    proved: HashMap<Pair, Proved>,
+    /// What was proved by leaning on pairs that are still being proved, in order.
+    provisional: Vec<Pair>,
+}
+
+/// What was proved, and on what condition.
+#[derive(Clone, Copy)]
+struct Proved {
+    leant: Leant,
+    /// The depth in the value at which it was proved. What is assumed holds deeper than where it was assumed, so a proof
+    /// that leans on something may be used again at its own depth and below.
+    depth: usize,
+}
+
+/// A position in [`Prover::assumed`], or nothing, which is larger than all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Leant(usize);
+
+impl Leant {
+    const NOWHERE: Self = Self(usize::MAX);
+}
+
+impl Default for Leant {
+    fn default() -> Self {
+        Self::NOWHERE
+    }
 }
 
 type Inner<'a, 'n> = &'n [Node<'a>];
@@ -49,19 +81,49 @@ impl Prover {
         ids.sort_unstable();
         ids.dedup();
         let key = (ids, outer.id());
-        if let Some((.., met)) = self.assumed.iter().find(|(ids, id, _)| ids == &key.0 && *id == key.1) {
-            return depth > *met;
+        if let Some(i) = self.assumed.iter().position(|(pair, _)| *pair == key) {
+            if depth > self.assumed[i].1 {
+                self.leant = self.leant.min(Leant(i));
+                return true;
+            }
+            return false;
         }
         if self.failed.contains(&key) {
             return false;
         }
-        self.assumed.push((key.0.clone(), key.1, depth));
+        if let Some(known) = self.proved.get(&key)
+            && (known.leant == Leant::NOWHERE || depth >= known.depth)
+        {
+            self.leant = self.leant.min(known.leant);
+            return true;
+        }
+        let (position, first) = (Leant(self.assumed.len()), self.provisional.len());
+        let before = std::mem::take(&mut self.leant);
+        self.assumed.push((key.clone(), depth));
         let proved = self.contains_unseen(inner, outer, depth);
         self.assumed.pop();
+        let leant = std::mem::replace(&mut self.leant, before);
         if !proved {
+            // What leant on this pair goes with it.
+            for pair in self.provisional.drain(first..) {
+                self.proved.remove(&pair);
+            }
             self.failed.insert(key);
+            return false;
         }
-        proved
+        // A proof that leans on nothing before itself stands, and with it all that leant on it.
+        let stands = leant >= position;
+        if stands {
+            for pair in self.provisional.drain(first..) {
+                self.proved.entry(pair).and_modify(|p| p.leant = Leant::NOWHERE);
+            }
+        } else {
+            self.provisional.push(key.clone());
+            self.leant = self.leant.min(leant);
+        }
+        let leant = if stands { Leant::NOWHERE } else { leant };
+        self.proved.insert(key, Proved { leant, depth });
+        true
     }
 
     /// A step costs what its conjunction is long.
