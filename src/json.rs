@@ -159,6 +159,25 @@ pub fn integer(number: &serde_json::Number) -> Option<i128> {
     (f.fract() == 0.0 && f.abs() < 1e30).then_some(f as i128)
 }
 
+/// The number as a decimal, `mantissa / 10^scale`, read off its shortest spelling; nothing where it is very large or very
+/// fine.
+#[must_use]
+pub fn decimal(number: &serde_json::Number) -> Option<(i128, u32)> {
+    let text = number.to_string();
+    let (digits, exponent) = match text.split_once(['e', 'E']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+        None => (text.as_str(), 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let scale = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+    let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
+    if scale < 0 {
+        let times = 10i128.checked_pow(scale.unsigned_abs())?;
+        return Some((mantissa.checked_mul(times)?, 0));
+    }
+    Some((mantissa, scale.unsigned_abs()))
+}
+
 /// Whether the number is whole, however large (`1e300` is).
 #[must_use]
 pub fn is_whole(number: &serde_json::Number) -> bool {
@@ -198,15 +217,30 @@ pub fn is_kept(token: &str) -> bool {
     token.parse::<i64>().is_ok() || token.parse::<u64>().is_ok() || is_exact(token)
 }
 
+/// Whether a double gives the number back when it is written again, as RFC 8785 writes it.
 fn is_exact(token: &str) -> bool {
-    if !token.contains(['.', 'e', 'E']) {
-        // RFC 8785 writes integers through a double as well, so those beyond 2^53 collide.
-        return token.parse::<i64>().is_ok_and(|n| n.unsigned_abs() <= (1 << 53));
+    if token.len() <= 15 && !token.contains(['e', 'E']) {
+        return true;
     }
-    // A decimal of up to 15 significant digits always survives a double.
-    let mantissa = token.split(['e', 'E']).next().unwrap_or(token);
-    let digits = mantissa.bytes().filter(u8::is_ascii_digit).skip_while(|d| *d == b'0').count();
-    digits <= 15 && token.parse::<f64>().is_ok_and(f64::is_finite)
+    token.parse::<f64>().is_ok_and(|f| f.is_finite() && significant(token) == significant(&format!("{f:e}")))
+}
+
+/// The digits of a number without leading and trailing zeros, and the power of ten of the first.
+fn significant(token: &str) -> Option<(bool, String, i64)> {
+    let (digits, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all: String = format!("{whole}{fraction}").chars().filter(char::is_ascii_digit).collect();
+    let zeros = all.len() - all.trim_start_matches('0').len();
+    let kept = all.trim_matches('0').to_owned();
+    if kept.is_empty() {
+        return Some((false, kept, 0));
+    }
+    let before = whole.trim_start_matches('-').len();
+    let power = exponent
+        .parse::<i64>()
+        .ok()?
+        .checked_add(i64::try_from(before).ok()? - i64::try_from(zeros).ok()?)?;
+    Some((token.starts_with('-'), kept, power))
 }
 
 /// `sha256:` and 64 lower-case hex digits.

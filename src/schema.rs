@@ -10,19 +10,22 @@ mod circle;
 mod declared;
 mod dialect;
 mod ecma;
+mod evaluate;
 mod facts;
 mod form;
+mod hints;
 pub mod limits;
 mod pattern;
 mod prove;
 mod sample;
+mod text;
 mod values;
 mod witness;
 
 use std::{cell::RefCell, sync::OnceLock};
 
-pub use dialect::resolve;
-pub use facts::{compare, named_types, type_of, types};
+pub use dialect::{asserts, resolve};
+pub use facts::{compare, named_types, refers, type_of, types};
 use jsonschema::{Draft, PatternCache, Validator};
 use serde_json::Value;
 
@@ -181,7 +184,7 @@ fn validator(schema: &Value, draft: Draft) -> Option<Validator> {
         .without_content_encoding_support("base64")
         .without_content_media_type_support("application/json")
         .offline()
-        .build(schema)
+        .build(&dialect::without_retired(schema, draft))
         .ok()
 }
 
@@ -223,6 +226,10 @@ pub(crate) fn by_search(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Ans
     }
     match both {
         Err(reason) => Answer::Unknown(reason),
+        // The algebra would pass over it.
+        Ok((a, b)) if dialect::says_written_whole(a) || dialect::says_written_whole(b) => Answer::Unknown(
+            "`integer` of draft-04 does not take `1.0`, which the set algebra does not know".to_owned(),
+        ),
         Ok((a, b)) => match algebra::contained(a, b) {
             algebra::Outcome::Contained => Answer::Contained("set algebra"),
             algebra::Outcome::Difference(difference) => {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     app::{AppError, Kind},
-    diff::Assumption,
+    diff::{Assumption, Report},
 };
 
 /// Show what changed between two tool lists, what it breaks, and the call that proves it.
@@ -23,6 +23,9 @@ pub(super) struct Args {
     /// What callers are taken to send.
     #[arg(long, value_enum, default_value_t)]
     assume: Assume,
+    /// How a witness is written.
+    #[arg(long, value_enum, default_value_t)]
+    witness: Shown,
     /// How the answer is written.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -36,6 +39,25 @@ pub(super) enum Assume {
     Declared,
     /// Anything that the baseline allows.
     Strict,
+}
+
+/// The forms of a witness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Shown {
+    /// The arguments of the call, or the result.
+    #[default]
+    Value,
+    /// And the JSON-RPC message that carries them, to be sent as it stands.
+    Jsonrpc,
+}
+
+impl Shown {
+    pub(super) fn apply(self, report: Report) -> Report {
+        match self {
+            Self::Value => report,
+            Self::Jsonrpc => report.with_messages(),
+        }
+    }
 }
 
 impl From<Assume> for Assumption {
@@ -59,7 +81,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let (baseline, candidate) = side::both(&args.baseline, &args.candidate, context);
     let (baseline, candidate) = (baseline?, candidate?);
     let offline = side::offline(&args.baseline) && side::offline(&args.candidate);
-    let report = side::diffed(baseline, candidate, args.assume.into(), offline)?;
+    let report = args.witness.apply(side::diffed(baseline, candidate, args.assume.into(), offline)?);
     let answer = match args.format {
         Format::Text => text::report(&report, text::Style::of_stdout()),
         Format::Json => json::document(&report)?,

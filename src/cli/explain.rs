@@ -22,21 +22,15 @@ pub(super) fn run(args: &Args) -> Result<Answer, AppError> {
 }
 
 fn page(rule: &Rule) -> String {
-    let surfaces: Vec<&str> = rule.surfaces.iter().map(|s| s.as_str()).collect();
-    let mut out = format!("{} ({})\n\n{}\n", rule.id, surfaces.join(", "), rule.what);
+    let mut out = format!("{} ({})\n\n{}\n", rule.id, rule.surfaces(), rule.what);
     for (heading, text) in [("why it matters", rule.why), ("do instead", rule.instead)] {
         if !text.is_empty() {
             _ = write!(out, "\n{heading}\n  {text}\n");
         }
     }
-    // The first case is the published example: up to where the next one begins.
-    let example = rule.cases.trim_start();
-    let end = example[1..].find("\n- ").map_or(example.len(), |at| at + 1);
-    if !example.is_empty() {
-        out.push_str("\nexample\n");
-        for line in example[..end].trim_end().lines() {
-            _ = writeln!(out, "  {line}");
-        }
+    out.push_str("\nexample\n");
+    for line in rule.example().lines() {
+        _ = writeln!(out, "  {line}");
     }
     out
 }

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use super::{
     Answer,
     context::{Access, Context, block_on},
-    diff::Assume,
+    diff::{Assume, Shown},
     exit,
     render::{Format, json, safe, text},
     side::{self, Named},
@@ -38,6 +38,9 @@ pub(super) struct Args {
     /// `breaking,undecided`. Absolute findings block whatever stands here.
     #[arg(long, value_enum, value_name = "LEVELS", value_delimiter = ',')]
     fail_on: Option<Vec<Blocking>>,
+    /// How a witness is written.
+    #[arg(long, value_enum, default_value_t)]
+    witness: Shown,
     /// How the answer is written.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -86,7 +89,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     }
     let label = candidate.label.clone();
     let offline = side::offline(&args.baseline) && matches!(source, Chosen::File(_));
-    let gate = check::gate(side::diffed(baseline, candidate, policy.assume, offline)?, &policy);
+    let report = args.witness.apply(side::diffed(baseline, candidate, policy.assume, offline)?);
+    let gate = check::gate(report, &policy);
     let text = match args.format {
         Format::Text => {
             // First, so that the decision stays the last line.

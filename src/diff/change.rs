@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{effect::Effect, finding::Surface};
 use crate::{
     json::{self, Pointer},
-    schema::types,
+    schema::{self, types},
 };
 
 /// A step into a value.
@@ -75,6 +75,8 @@ pub struct Pair<'a> {
     pub types: (u8, u8),
     /// The two schemas as they stand, to be asked about by themselves.
     pub nodes: (&'a Value, &'a Value),
+    /// Their documents.
+    pub roots: (&'a Value, &'a Value),
 }
 
 /// What a rule saw.
@@ -149,6 +151,12 @@ impl<'a> Pair<'a> {
             (Some(a), Some(b)) => json::equal(a, b),
             _ => false,
         }
+    }
+
+    /// Whether the dialect of either side makes anything of a keyword.
+    #[must_use]
+    pub fn asserts(&self, keyword: &str) -> bool {
+        schema::asserts(self.roots.0, keyword) || schema::asserts(self.roots.1, keyword)
     }
 
     /// A side's properties.

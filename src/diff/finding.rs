@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::json::{Digest, Pointer};
 
@@ -152,6 +152,34 @@ pub struct Witness {
     pub at: Pointer,
     /// The validator's reason.
     pub reason: String,
+    /// The value in the message that would carry it, where that was asked for; see [`Report::with_messages`].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub message: Option<Value>,
+}
+
+impl Witness {
+    /// The JSON-RPC message that carries the value: on the input surface a `tools/call` request, on the output surface
+    /// its response, with the value as `structuredContent` and, as servers should, as text (MCP 2025-06-18, server/tools,
+    /// structured content).
+    #[must_use]
+    pub fn as_message(&self, surface: Surface, tool: &str) -> Value {
+        match surface {
+            Surface::Output => json!({
+                "jsonrpc": "2.0",
+                "id": 1,
+                "result": {
+                    "content": [{ "type": "text", "text": self.value.to_string() }],
+                    "structuredContent": self.value,
+                },
+            }),
+            Surface::Listing | Surface::Input | Surface::Annotations | Surface::Presentation => json!({
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tools/call",
+                "params": { "name": tool, "arguments": self.value },
+            }),
+        }
+    }
 }
 
 /// One change, judged by one rule.
@@ -260,6 +288,19 @@ impl Report {
             self.tools.iter().flat_map(|t| t.findings.iter().map(move |f| (t, f))).collect();
         all.sort_by_key(|(_, f)| (std::cmp::Reverse(f.level), f.witness.is_none()));
         all.into_iter()
+    }
+
+    /// The same, each witness in the message that would carry it.
+    #[must_use]
+    pub fn with_messages(mut self) -> Self {
+        for tool in &mut self.tools {
+            for finding in &mut tool.findings {
+                if let Some(witness) = &mut finding.witness {
+                    witness.message = Some(witness.as_message(finding.surface, &tool.tool));
+                }
+            }
+        }
+        self
     }
 
     /// How many findings have this level.

@@ -154,6 +154,11 @@ fn ask(surface: Surface, before: &Schema, after: &Schema, within: Option<&Schema
             (Ok(opened), Ok(closed)) => match only_rejected(schema::contained(after, &opened, &[]), before) {
                 Answer::Contained(_) if closed.says_the_same(after) => return both(strictly()),
                 Answer::Contained(_) => schema::contained(&closed, before, &[after]),
+                // What cannot be told of all results may be told of those that hold what is declared.
+                Answer::Unknown(reason) => match schema::contained(&closed, before, &[after]) {
+                    Answer::Contained(_) => Answer::Unknown(reason),
+                    answer => answer,
+                },
                 answer => answer,
             },
             (Err(reason), _) | (_, Err(reason)) => Answer::Unknown(reason),
@@ -380,5 +385,6 @@ fn witness(found: &Counterexample, by: Option<&schema::Rejection>) -> Witness {
         value: found.value.clone(),
         at: rejection.map(|r| r.at.clone()).unwrap_or_default(),
         reason: rejection.map(|r| r.reason.clone()).unwrap_or_default(),
+        message: None,
     }
 }

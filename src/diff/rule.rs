@@ -26,6 +26,22 @@ pub struct Rule {
     pub check: Check,
 }
 
+impl Rule {
+    /// Where it looks, for a sentence: `input, output`.
+    #[must_use]
+    pub fn surfaces(&self) -> String {
+        let words: Vec<&str> = self.surfaces.iter().map(|s| s.as_str()).collect();
+        words.join(", ")
+    }
+
+    /// The published example: its first case, up to where the next one begins.
+    #[must_use]
+    pub fn example(&self) -> &'static str {
+        let cases = self.cases.trim_start();
+        cases.find("\n- ").map_or(cases, |end| &cases[..end]).trim_end()
+    }
+}
+
 /// Both schema surfaces.
 pub const SCHEMA: &[Surface] = &[Surface::Input, Surface::Output];
 

@@ -25,8 +25,14 @@ const MAX_DEPTH: usize = 32;
 /// Every change between two schema documents.
 #[must_use]
 pub fn changes(surface: Surface, baseline: &Value, candidate: &Value) -> Vec<Change> {
-    let mut walk =
-        Walk { surface, roots: (baseline, candidate), met: Vec::new(), left: MAX_PLACES, out: Vec::new() };
+    let mut walk = Walk {
+        surface,
+        roots: (baseline, candidate),
+        same_roots: json::equal(baseline, candidate),
+        met: Vec::new(),
+        left: MAX_PLACES,
+        out: Vec::new(),
+    };
     walk.pair(baseline, candidate, &Pointer::root(), &Place::default());
     walk.out
 }
@@ -34,6 +40,8 @@ pub fn changes(surface: Surface, baseline: &Value, candidate: &Value) -> Vec<Cha
 struct Walk<'a> {
     surface: Surface,
     roots: (&'a Value, &'a Value),
+    /// A reference means the same on both sides.
+    same_roots: bool,
     /// Pairs of reference targets on the way here: recursion ends where one is met again.
     met: Vec<(usize, usize)>,
     left: usize,
@@ -52,7 +60,7 @@ impl Walk<'_> {
             return;
         }
         self.left -= 1;
-        if json::equal(baseline, candidate) && json::equal(self.roots.0, self.roots.1) {
+        if json::equal(baseline, candidate) && (self.same_roots || !schema::refers(baseline)) {
             return;
         }
         let (b, c) = (follow(baseline, self.roots.0), follow(candidate, self.roots.1));
@@ -84,6 +92,7 @@ impl Walk<'_> {
                     candidate: &any,
                     types: (types::ALL, types::ALL),
                     nodes: (b, c),
+                    roots: self.roots,
                 };
                 let message = if effect == Effect::Narrowed {
                     format!("{} is no longer allowed", pair.subject())
@@ -107,6 +116,7 @@ impl Walk<'_> {
             candidate: &after.keywords,
             types: (before.types(), after.types()),
             nodes: (b, c),
+            roots: self.roots,
         };
         for rule in rules::all() {
             if let rules::Check::Schema(check) = rule.check {

@@ -1,5 +1,7 @@
 //! Every dialect from draft-04 on, written in 2020-12. What cannot be translated exactly is refused with its name.
 
+use std::borrow::Cow;
+
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
@@ -8,6 +10,10 @@ use crate::{
     contract::{Below, below, subschemas},
     json::Pointer,
 };
+
+/// No keyword of anybody's: what draft-04 says of an integer beside its being whole. "A JSON number without a fraction
+/// or exponent part" (draft-04 core, 3.5), so `1.0` is none. Only the same words prove it.
+pub const WRITTEN_WHOLE: &str = "writtenWhole";
 
 /// The dialect a schema names; 2020-12 where it names none or one we do not know.
 #[must_use]
@@ -24,6 +30,59 @@ pub fn of(schema: &Value) -> Draft {
         Draft::Draft201909
     } else {
         Draft::Draft202012
+    }
+}
+
+/// Whether the dialect of a document makes anything of a keyword. What it does not know asserts nothing, by the
+/// specification; some validators assert it all the same.
+#[must_use]
+pub fn asserts(document: &Value, keyword: &str) -> bool {
+    let draft = of(document);
+    draft >= since(keyword) && !is_retired(keyword, draft)
+}
+
+/// A keyword of older dialects that others took the place of (2019-09 validation, 6.5; 2020-12 core, 10.3.1).
+fn is_retired(keyword: &str, draft: Draft) -> bool {
+    match keyword {
+        "dependencies" => draft >= Draft::Draft201909,
+        "additionalItems" => draft >= Draft::Draft202012,
+        _ => false,
+    }
+}
+
+/// The schema as its dialect reads it: without `dependencies` where the dialect retired it, which the validator would
+/// assert.
+pub fn without_retired(schema: &Value, draft: Draft) -> Cow<'_, Value> {
+    if draft < Draft::Draft201909 || !holds_key(schema, "dependencies") {
+        return Cow::Borrowed(schema);
+    }
+    let mut copy = schema.clone();
+    drop_retired(&mut copy);
+    Cow::Owned(copy)
+}
+
+fn holds_key(value: &Value, key: &str) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(k, v)| k == key || holds_key(v, key)),
+        Value::Array(items) => items.iter().any(|v| holds_key(v, key)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn drop_retired(schema: &mut Value) {
+    let Value::Object(members) = schema else { return };
+    members.shift_remove("dependencies");
+    for (keyword, value) in members {
+        match (below(keyword), value) {
+            (Some(Below::List | Below::SchemaOrList), Value::Array(items)) => {
+                items.iter_mut().for_each(drop_retired);
+            }
+            (Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => {
+                map.values_mut().for_each(drop_retired);
+            }
+            (Some(Below::Schema | Below::SchemaOrList), sub) => drop_retired(sub),
+            _ => {}
+        }
     }
 }
 
@@ -79,7 +138,8 @@ impl<'a> Translator<'a> {
         let ref_only = reference_alone(members, draft);
         let mut out = Map::new();
         for (key, value) in members {
-            if ref_only && !matches!(key.as_str(), "$ref" | "$defs" | "definitions") || draft < since(key) {
+            let unread = ref_only && !matches!(key.as_str(), "$ref" | "$defs" | "definitions");
+            if unread || draft < since(key) || is_retired(key, draft) || key == WRITTEN_WHOLE {
                 continue;
             }
             match (key.as_str(), value) {
@@ -103,7 +163,8 @@ impl<'a> Translator<'a> {
                     out.insert(key.clone(), value.clone());
                 }
                 ("type", types) if draft == Draft::Draft4 && names_integer(types) => {
-                    return Err("`integer` of draft-04 does not take `1.0`; that is not modelled".to_owned());
+                    out.insert(key.clone(), types.clone());
+                    out.insert(WRITTEN_WHOLE.to_owned(), Value::Bool(true));
                 }
                 ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) if draft == Draft::Draft4 => {}
                 ("minimum" | "maximum", bound) if draft == Draft::Draft4 => {
@@ -120,7 +181,6 @@ impl<'a> Translator<'a> {
                 }
                 // Without a tuple it says nothing.
                 ("additionalItems", _) => {}
-                // Validators assert it in every dialect, though 2019-09 split it in two.
                 ("dependencies", Value::Object(map)) => {
                     let (mut names, mut schemas) = (Map::new(), Map::new());
                     for (name, needs) in map {
@@ -133,9 +193,6 @@ impl<'a> Translator<'a> {
                     for (key, map) in [("dependentRequired", names), ("dependentSchemas", schemas)] {
                         if map.is_empty() {
                             continue;
-                        }
-                        if draft >= since(key) && members.contains_key(key) {
-                            return Err(format!("`dependencies` beside `{key}` is not modelled"));
                         }
                         out.insert(key.to_owned(), Value::Object(map));
                     }
@@ -181,9 +238,15 @@ fn reference_alone(members: &Map<String, Value>, draft: Draft) -> bool {
     draft < Draft::Draft201909 && members.get("$ref").is_some_and(Value::is_string)
 }
 
+/// Whether a translated schema says [`WRITTEN_WHOLE`].
+pub fn says_written_whole(translated: &Value) -> bool {
+    holds_key(translated, WRITTEN_WHOLE)
+}
+
+/// Takes integers and no other numbers.
 fn names_integer(types: &Value) -> bool {
     match types {
-        Value::Array(names) => names.iter().any(names_integer),
+        Value::Array(names) => names.iter().any(|n| n == "integer") && !names.iter().any(|n| n == "number"),
         name => name == "integer",
     }
 }

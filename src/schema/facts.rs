@@ -7,7 +7,10 @@ use std::{cmp::Ordering, collections::HashSet};
 
 use serde_json::{Map, Number, Value};
 
-use super::{dialect::resolve, pattern::matches};
+use super::{
+    dialect::{WRITTEN_WHOLE, resolve},
+    pattern::matches,
+};
 use crate::json;
 
 /// A schema and the document its references are read in.
@@ -228,7 +231,9 @@ pub fn types_of(parts: &[Part<'_>], depth: u8) -> u8 {
             mask &= !types::FRACTION;
         }
         for union in ["anyOf", "oneOf"] {
-            if part.get(union).is_some() && depth > 0 {
+            // A branch that is among the parts was chosen, and says more.
+            let chosen = |b: Node<'_>| parts.iter().any(|p| p.node.id() == b.id());
+            if part.get(union).is_some() && depth > 0 && !part.list(union).any(chosen) {
                 mask &= part
                     .list(union)
                     .map(|branch| match flatten(&[branch]) {
@@ -398,6 +403,7 @@ pub fn prefix(parts: &[Part<'_>]) -> usize {
 pub fn applies_to(keyword: &str) -> Option<u8> {
     Some(match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => types::NUMBER,
+        WRITTEN_WHOLE => types::NUMBER,
         "minLength" | "maxLength" | "pattern" => types::STRING,
         "minItems" | "maxItems" | "uniqueItems" | "items" | "prefixItems" | "contains"
         | "unevaluatedItems" => types::ARRAY,
@@ -413,53 +419,4 @@ pub fn applies_to(keyword: &str) -> Option<u8> {
         | "unevaluatedProperties" => types::OBJECT,
         _ => return None,
     })
-}
-
-/// Whether each of some listed values meets a simple keyword; nothing where the keyword is not simple.
-pub fn all_meet(values: &[&Value], keyword: &str, value: &Value) -> Option<bool> {
-    let all = |meets: &dyn Fn(&Value) -> bool| Some(values.iter().all(|v| meets(v)));
-    match keyword {
-        "const" => all(&|v| json::equal(v, value)),
-        "enum" => all(&|v| value.as_array().is_some_and(|listed| listed.iter().any(|w| json::equal(v, w)))),
-        "type" => all(&|v| type_of(v) & named_types(value) != 0),
-        _ => {
-            let types = applies_to(keyword)?;
-            if values.iter().all(|v| type_of(v) & types == 0) {
-                return Some(true);
-            }
-            let limit = value.as_number();
-            let number = |meets: &dyn Fn(std::cmp::Ordering) -> bool| {
-                all(&|v| match (v, limit) {
-                    (Value::Number(n), Some(limit)) => meets(compare(n, limit)),
-                    (_, limit) => limit.is_some(),
-                })
-            };
-            let length = |meets: &dyn Fn(u64, u64) -> bool| {
-                let limit = as_count(value)?;
-                all(&|v| match v {
-                    Value::String(s) => meets(s.chars().count() as u64, limit),
-                    Value::Array(items) => meets(items.len() as u64, limit),
-                    _ => true,
-                })
-            };
-            match keyword {
-                "minimum" => number(&|o| o.is_ge()),
-                "maximum" => number(&|o| o.is_le()),
-                "exclusiveMinimum" => number(&|o| o.is_gt()),
-                "exclusiveMaximum" => number(&|o| o.is_lt()),
-                "minLength" if values.iter().all(|v| !v.is_array()) => length(&|n, limit| n >= limit),
-                "maxLength" if values.iter().all(|v| !v.is_array()) => length(&|n, limit| n <= limit),
-                "minItems" if values.iter().all(|v| !v.is_string()) => length(&|n, limit| n >= limit),
-                "maxItems" if values.iter().all(|v| !v.is_string()) => length(&|n, limit| n <= limit),
-                "pattern" => {
-                    let mut met = true;
-                    for text in values.iter().filter_map(|v| v.as_str()) {
-                        met &= matches(value.as_str()?, text)?;
-                    }
-                    Some(met)
-                }
-                _ => None,
-            }
-        }
-    }
 }

@@ -42,11 +42,17 @@ pub const UNROLLED: usize = 14;
 /// The longest string or array that is built to show that a bound was crossed.
 pub const LONGEST: u64 = 4_096;
 
+/// Optional properties of one object beyond which those that both sides have alike are left out of values.
+pub const ALIKE: usize = 40;
+
+/// Ways through the unions of the other side that are told apart at one place.
+pub const WAYS: usize = 32;
+
+/// Cases of one union that values are built of.
+pub const CASES: usize = 24;
+
 /// Members of one value that is built.
 pub const VALUE_NODES: usize = 16_384;
-
-/// Members of all values that one search keeps for places that look alike: some ten megabytes.
-pub const KEPT_NODES: usize = 131_072;
 
 /// Schema size, in members of both sides, beyond which the set algebra is not asked: it takes seconds on wide objects
 /// with many unions.

@@ -3,39 +3,66 @@
 //! Both schemas are walked together, keyword by keyword. "No" never comes from here: what is not proved is looked for
 //! ([`super::witness`]). Recursion is a greatest fixpoint: a pair met again *deeper in the value* is assumed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
+    dialect::WRITTEN_WHOLE,
+    evaluate,
     facts::{self, Flat, Node, Part, types},
-    limits,
-    pattern::{self, Inclusion},
+    limits, pattern,
+    text::{self, Difference},
 };
 use crate::json;
 
 /// Whether containment of two 2020-12 schemas is proved.
 #[must_use]
 pub fn contained(inner: &Value, outer: &Value) -> bool {
-    let mut prover = Prover {
-        steps: limits::PROOF_STEPS,
-        assumed: Vec::new(),
-        leans_on: usize::MAX,
-        proved: HashSet::new(),
-        failed: HashSet::new(),
-    };
+    let mut prover = Prover { steps: limits::PROOF_STEPS, ..Prover::default() };
     prover.contains(&[Node { schema: inner, root: inner }], Node { schema: outer, root: outer }, 0)
 }
 
+/// What a question to automata costs, in steps.
+const AUTOMATA: usize = 200;
+
+/// A conjunction and what it is to lie in.
+type Pair = (Vec<usize>, usize);
+
+#[derive(Default)]
 struct Prover {
     steps: u32,
     /// Pairs being proved, with the depth in the value at which they were met.
-    assumed: Vec<(Vec<usize>, usize, usize)>,
-    /// The outermost of them that the proof at hand makes use of.
-    leans_on: usize,
-    /// Pairs proved without the help of one that is still open.
-    proved: HashSet<(Vec<usize>, usize)>,
-    failed: HashSet<(Vec<usize>, usize)>,
+    assumed: Vec<(Pair, usize)>,
+    /// The first of `assumed` that the present proof has leant on.
+    leant: Leant,
+    failed: HashSet<Pair>,
+    proved: HashMap<Pair, Proved>,
+    /// What was proved by leaning on pairs that are still being proved, in order.
+    provisional: Vec<Pair>,
+}
+
+/// What was proved, and on what condition.
+#[derive(Clone, Copy)]
+struct Proved {
+    leant: Leant,
+    /// The depth in the value at which it was proved. What is assumed holds deeper than where it was assumed, so a proof
+    /// that leans on something may be used again at its own depth and below.
+    depth: usize,
+}
+
+/// A position in [`Prover::assumed`], or nothing, which is larger than all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Leant(usize);
+
+impl Leant {
+    const NOWHERE: Self = Self(usize::MAX);
+}
+
+impl Default for Leant {
+    fn default() -> Self {
+        Self::NOWHERE
+    }
 }
 
 type Inner<'a, 'n> = &'n [Node<'a>];
@@ -54,34 +81,61 @@ impl Prover {
         ids.sort_unstable();
         ids.dedup();
         let key = (ids, outer.id());
-        if let Some(open) = self.assumed.iter().position(|(ids, id, _)| ids == &key.0 && *id == key.1) {
-            self.leans_on = self.leans_on.min(open);
-            return depth > self.assumed[open].2;
+        if let Some(i) = self.assumed.iter().position(|(pair, _)| *pair == key) {
+            if depth > self.assumed[i].1 {
+                self.leant = self.leant.min(Leant(i));
+                return true;
+            }
+            return false;
         }
         if self.failed.contains(&key) {
             return false;
         }
-        if self.proved.contains(&key) {
+        if let Some(known) = self.proved.get(&key)
+            && (known.leant == Leant::NOWHERE || depth >= known.depth)
+        {
+            self.leant = self.leant.min(known.leant);
             return true;
         }
-        let before = std::mem::replace(&mut self.leans_on, usize::MAX);
-        self.assumed.push((key.0.clone(), key.1, depth));
+        let (position, first) = (Leant(self.assumed.len()), self.provisional.len());
+        let before = std::mem::take(&mut self.leant);
+        self.assumed.push((key.clone(), depth));
         let proved = self.contains_unseen(inner, outer, depth);
         self.assumed.pop();
-        // What leans on itself alone stands by itself.
-        let stands = self.leans_on >= self.assumed.len();
-        self.leans_on = if stands { before } else { before.min(self.leans_on) };
+        let leant = std::mem::replace(&mut self.leant, before);
         if !proved {
+            // What leant on this pair goes with it.
+            for pair in self.provisional.drain(first..) {
+                self.proved.remove(&pair);
+            }
             self.failed.insert(key);
-        } else if stands {
-            self.proved.insert(key);
+            return false;
         }
-        proved
+        // A proof that leans on nothing before itself stands, and with it all that leant on it.
+        let stands = leant >= position;
+        if stands {
+            for pair in self.provisional.drain(first..) {
+                self.proved.entry(pair).and_modify(|p| p.leant = Leant::NOWHERE);
+            }
+        } else {
+            self.provisional.push(key.clone());
+            self.leant = self.leant.min(leant);
+        }
+        let leant = if stands { Leant::NOWHERE } else { leant };
+        self.proved.insert(key, Proved { leant, depth });
+        true
     }
 
     /// A step costs what its conjunction is long.
     fn spend(&mut self, parts: usize) {
         self.steps = self.steps.saturating_sub(u32::try_from(parts).unwrap_or(u32::MAX));
+    }
+
+    /// Whether every text of a conjunction meets one keyword.
+    fn texts(&mut self, parts: &[Part<'_>], outer: &Part<'_>, keyword: &str, value: &Value) -> bool {
+        self.spend(AUTOMATA);
+        let outer = text::Outer::Keyword(outer, keyword, value);
+        text::difference(parts, Some(outer)) == Some(Difference::None)
     }
 
     fn contains_unseen<'a>(&mut self, inner: Inner<'a, '_>, outer: Node<'a>, depth: usize) -> bool {
@@ -103,10 +157,12 @@ impl Prover {
         if self.empty(inner, depth) {
             return true;
         }
+        let texts = facts::types_of(&parts, 3) == types::STRING && text::speaks(&parts);
         wanted.iter().all(|part| {
             part.keywords.iter().all(|(keyword, value)| {
                 asserts_nothing(keyword, value)
                     || self.meets(inner, &parts, part, keyword, value, depth)
+                    || texts && whole_texts(keyword) && self.texts(&parts, part, keyword, value)
                     || self.split(inner, &parts, part.node, keyword, depth)
             })
         })
@@ -131,9 +187,12 @@ impl Prover {
             return true;
         }
         if let Some(values) = facts::finite(parts)
-            && let Some(met) = facts::all_meet(&values, keyword, value)
+            && values.iter().all(|v| {
+                evaluate::keyword(outer, keyword, value, v) == Some(true)
+                    || evaluate::parts(parts, v) == Some(false)
+            })
         {
-            return met;
+            return true;
         }
         let at_least =
             |n: Option<u64>| n.zip(facts::as_count(value)).is_some_and(|(have, want)| have >= want);
@@ -151,8 +210,20 @@ impl Prover {
             "minimum" | "exclusiveMinimum" => bounded(facts::lower(parts), value, keyword, mask, true),
             "maximum" | "exclusiveMaximum" => bounded(facts::upper(parts), value, keyword, mask, false),
             "multipleOf" => multiple(parts, value, mask),
-            "minLength" | "minItems" => zero || at_least(facts::count(parts, keyword)),
+            "minLength" | "minItems" if zero || at_least(facts::count(parts, keyword)) => true,
             "maxLength" | "maxItems" | "maxProperties" if at_most(facts::count(parts, keyword)) => true,
+            // Items that a `contains` counts are items.
+            "minItems" => parts
+                .iter()
+                .filter(|p| p.get("contains").is_some())
+                .any(|p| at_least(p.get("minContains").map_or(Some(1), facts::as_count))),
+            "maxItems" => parts.iter().any(|p| {
+                p.sub("contains").is_some_and(|counted| {
+                    at_most(p.get("maxContains").and_then(facts::as_count))
+                        && self.all_items_meet(parts, counted, depth)
+                })
+            }),
+            "minLength" | "maxLength" => text::speaks(parts) && self.texts(parts, outer, keyword, value),
             "maxProperties" => closed_at(parts).is_some_and(|n| at_most(Some(n))),
             "minProperties" => {
                 let mut names: Vec<&str> = facts::required(parts).collect();
@@ -164,11 +235,7 @@ impl Prover {
                 value == &Value::Bool(false) || facts::count(parts, "maxItems").is_some_and(|n| n <= 1)
             }
             "pattern" => value.as_str().is_some_and(|want| {
-                matches!(want, "" | ".*" | "^.*" | "^")
-                    || parts
-                        .iter()
-                        .filter_map(|p| p.get("pattern").and_then(Value::as_str))
-                        .any(|have| matches!(pattern::included(have, want), Some(Inclusion::Proved)))
+                matches!(want, "" | ".*" | "^.*" | "^") || self.texts(parts, outer, keyword, value)
             }),
             "required" => value.as_array().is_some_and(|names| {
                 names.iter().filter_map(Value::as_str).all(|name| facts::requires(parts, name))
@@ -201,8 +268,15 @@ impl Prover {
                 self.never_has(parts, name, depth) || self.contains(inner, schema, depth)
             }),
             "contains" => {
-                outer.get("minContains").and_then(facts::as_count) == Some(0)
-                    && outer.get("maxContains").is_none()
+                let least = outer.get("minContains").map_or(Some(1), facts::as_count);
+                let most = outer.get("maxContains");
+                least == Some(0) && most.is_none()
+                    || facts::count(parts, "minItems").unwrap_or(0) >= least.unwrap_or(u64::MAX)
+                        && most.is_none_or(|most| {
+                            let items = facts::count(parts, "maxItems");
+                            items.zip(facts::as_count(most)).is_some_and(|(items, most)| items <= most)
+                        })
+                        && self.all_items_meet(parts, outer.node.at(value), depth)
             }
             "anyOf" => outer.list(keyword).any(|branch| self.contains(inner, branch, depth)),
             "oneOf" => {
@@ -308,13 +382,25 @@ impl Prover {
         }
         for part in parts {
             for (pattern, met) in part.map("patternProperties") {
-                if !patterns.contains(&pattern) && !self.contains(&[met], schema, depth + 1) {
+                if !patterns.contains(&pattern)
+                    && !self.contains(&[met], schema, depth + 1)
+                    && !self.covered(pattern, &patterns, known)
+                {
                     return false;
                 }
             }
         }
         // What neither side declares. A part with patterns leaves it to its `additionalProperties` as well.
         self.contains(&facts::undeclared(parts), schema, depth + 1)
+    }
+
+    /// Whether every name that a pattern takes is taken by one of others, or is known.
+    fn covered(&mut self, pattern: &str, others: &[&String], known: Option<&Map<String, Value>>) -> bool {
+        self.spend(AUTOMATA);
+        let others: Vec<&str> = others.iter().map(|p| p.as_str()).collect();
+        let known: Vec<Value> =
+            known.into_iter().flatten().map(|(name, _)| Value::String(name.clone())).collect();
+        text::covered(pattern, &others, &known) == Some(true)
     }
 
     /// Whether every property that a pattern of the outer side takes meets its schema.
@@ -335,9 +421,13 @@ impl Prover {
         }
         let met: Vec<Node<'a>> = parts
             .iter()
-            .filter_map(|part| match part.get("patternProperties").and_then(Value::as_object) {
-                Some(map) => map.get(pattern).map(|s| part.node.at(s)),
-                None => part.sub("additionalProperties"),
+            .flat_map(|part| match part.get("patternProperties").and_then(Value::as_object) {
+                Some(map) => map
+                    .iter()
+                    .filter(|(p, _)| *p == pattern || self.covered(pattern, &[p], None))
+                    .map(|(_, s)| part.node.at(s))
+                    .collect(),
+                None => part.sub("additionalProperties").into_iter().collect::<Vec<_>>(),
             })
             .collect();
         self.contains(&met, schema, depth + 1)
@@ -355,12 +445,12 @@ impl Prover {
         let Flat::Parts(wanted) = facts::flatten(&[names]) else { return false };
         facts::declared(parts).into_iter().all(|name| {
             let value = Value::String(name.to_owned());
-            wanted.iter().all(|part| {
-                part.keywords.iter().all(|(keyword, v)| {
-                    asserts_nothing(keyword, v) || facts::all_meet(&[&value], keyword, v) == Some(true)
-                })
-            })
+            evaluate::parts(&wanted, &value) == Some(true)
         })
+    }
+
+    fn all_items_meet<'a>(&mut self, parts: &[Part<'a>], schema: Node<'a>, depth: usize) -> bool {
+        (0..=facts::prefix(parts)).all(|i| self.item_meets(parts, i, schema, depth))
     }
 
     fn item_meets<'a>(&mut self, parts: &[Part<'a>], index: usize, schema: Node<'a>, depth: usize) -> bool {
@@ -395,11 +485,7 @@ impl Prover {
             return true;
         }
         if let Some(values) = facts::finite(&parts) {
-            return values.iter().all(|value| {
-                parts.iter().any(|part| {
-                    part.keywords.iter().any(|(k, v)| facts::all_meet(&[value], k, v) == Some(false))
-                })
-            });
+            return values.iter().all(|value| evaluate::parts(&parts, value) == Some(false));
         }
         if mask & !types::NUMBER == 0
             && let (Some((low, a)), Some((high, b))) = (facts::lower(&parts), facts::upper(&parts))
@@ -427,6 +513,12 @@ impl Prover {
                 return true;
             }
         }
+        if mask == types::STRING && text::speaks(&parts) {
+            self.spend(AUTOMATA);
+            if text::difference(&parts, None) == Some(Difference::None) {
+                return true;
+            }
+        }
         parts.iter().any(|part| {
             part.sub("not").is_some_and(|not| self.contains(nodes, not, depth))
                 || ["anyOf", "oneOf"].iter().any(|union| {
@@ -436,6 +528,11 @@ impl Prover {
                 })
         })
     }
+}
+
+/// Keywords that automata decide of texts, once other ways have failed.
+fn whole_texts(keyword: &str) -> bool {
+    matches!(keyword, "enum" | "const" | "anyOf" | "oneOf" | "not" | "if")
 }
 
 /// Whether two schemas are the same to the letter and mean the same.
@@ -476,7 +573,7 @@ fn asserts_nothing(keyword: &str, value: &Value) -> bool {
 }
 
 /// Keywords that assert something. Others are annotations by the specification (2020-12 core, 6.5).
-const KNOWN: [&str; 33] = [
+const KNOWN: [&str; 34] = [
     "type",
     "enum",
     "const",
@@ -510,6 +607,7 @@ const KNOWN: [&str; 33] = [
     "unevaluatedProperties",
     "unevaluatedItems",
     "$dynamicRef",
+    WRITTEN_WHOLE,
 ];
 
 fn bounded(have: Option<facts::Bound<'_>>, want: &Value, keyword: &str, mask: u8, low: bool) -> bool {
@@ -531,18 +629,31 @@ fn bounded(have: Option<facts::Bound<'_>>, want: &Value, keyword: &str, mask: u8
 }
 
 fn multiple(parts: &[Part<'_>], want: &Value, mask: u8) -> bool {
-    let Some(Value::Number(step)) = Some(want) else { return false };
-    let whole = json::integer(step);
-    if mask & types::FRACTION == 0 && whole == Some(1) {
+    let Some(step) = want.as_number() else { return false };
+    let steps: Vec<_> = parts.iter().filter_map(|p| p.get("multipleOf").and_then(Value::as_number)).collect();
+    if steps.iter().any(|have| facts::compare(have, step).is_eq()) {
         return true;
     }
-    parts.iter().filter_map(|p| p.get("multipleOf")).any(|have| {
-        let Some(have) = have.as_number() else { return false };
-        match (json::integer(have), whole) {
-            (Some(have), Some(step)) => step != 0 && have % step == 0,
-            _ => facts::compare(have, step).is_eq(),
+    // A multiple of several numbers is one of their least common multiple; integers are multiples of 1.
+    let whole = (mask & types::FRACTION == 0).then_some((1, 0));
+    let all: Option<Vec<_>> = steps.into_iter().map(json::decimal).chain(whole.map(Some)).collect();
+    let common = || -> Option<bool> {
+        let (all, (want, scale)) = (all?, json::decimal(step)?);
+        let finest = all.iter().map(|(_, s)| *s).max()?.max(scale);
+        let scaled = |m: i128, s: u32| m.checked_mul(10i128.checked_pow(finest - s)?);
+        let mut common: i128 = 1;
+        for (m, s) in all {
+            let m = scaled(m, s)?;
+            common = common.checked_mul(m / divisor(common, m))?;
         }
-    })
+        Some(common.checked_rem(scaled(want, scale)?)? == 0)
+    };
+    common() == Some(true)
+}
+
+/// The greatest common divisor of two positive numbers.
+fn divisor(a: i128, b: i128) -> i128 {
+    if b == 0 { a.max(1) } else { divisor(b, a % b) }
 }
 
 /// How many properties a value can have at the most, where a part forbids all it does not declare.

@@ -3,16 +3,16 @@
 //! Heuristic from end to end: whatever comes out is only a candidate, and validators decide ([`super::witness`]). The
 //! *hints* are the schemas of the other side for the same place: their bounds, names and values say where to look.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     facts::{self, Flat, Node, Part, types},
+    hints::{Hints, alike, fits, spread},
     limits,
     values::{Pattern, given, numbers, strings},
 };
-use crate::json;
 
 /// A candidate, and whether the hints make it worth trying early.
 #[derive(Debug, Clone)]
@@ -25,12 +25,9 @@ pub struct Candidate {
 
 /// At most so many candidates for a conjunction, the plainest first, then the most telling.
 #[must_use]
-pub fn candidates<'a>(inner: &[Node<'a>], hints: &[Node<'a>], most: usize) -> Vec<Candidate> {
-    let (left, places) = (4 * limits::SEARCH_VALUES, limits::SEARCH_PLACES);
-    // Without references no schema is met twice.
-    let room = if inner.iter().any(|node| facts::refers(node.root)) { limits::KEPT_NODES } else { 0 };
-    let mut sampler = Sampler { left, places, known: HashMap::new(), room };
-    sampler.sample(inner, hints, 0, most)
+pub fn candidates<'a>(inner: Node<'a>, hint: Node<'a>, most: usize) -> Vec<Candidate> {
+    let mut sampler = Sampler { left: 4 * limits::SEARCH_VALUES, places: limits::SEARCH_PLACES };
+    sampler.sample(&[inner], &[vec![hint]], 0, most)
 }
 
 struct Sampler {
@@ -38,44 +35,13 @@ struct Sampler {
     left: usize,
     /// Places that may still be looked at; cases of unions multiply them.
     places: usize,
-    /// What was built for the same schemas elsewhere at the same depth: one definition serves many places.
-    known: HashMap<Place, Vec<Candidate>>,
-    /// Members of values that may still be kept there.
-    room: usize,
 }
-
-/// The schemas of a place and of its hints, its depth, and how many values are wanted.
-type Place = (Vec<usize>, Vec<usize>, usize, usize);
 
 impl Sampler {
     fn sample<'a>(
         &mut self,
         inner: &[Node<'a>],
-        hints: &[Node<'a>],
-        depth: usize,
-        most: usize,
-    ) -> Vec<Candidate> {
-        if most <= 2 || self.room == 0 {
-            return self.sample_unseen(inner, hints, depth, most);
-        }
-        let ids = |nodes: &[Node<'_>]| nodes.iter().map(|n| n.id()).collect::<Vec<_>>();
-        let place = (ids(inner), ids(hints), depth, most);
-        if let Some(known) = self.known.get(&place) {
-            return known.clone();
-        }
-        let values = self.sample_unseen(inner, hints, depth, most);
-        let size = values.iter().map(|c| limits::nodes(&c.value)).sum();
-        if let Some(room) = self.room.checked_sub(size) {
-            self.room = room;
-            self.known.insert(place, values.clone());
-        }
-        values
-    }
-
-    fn sample_unseen<'a>(
-        &mut self,
-        inner: &[Node<'a>],
-        hints: &[Node<'a>],
+        ways: &[Vec<Node<'a>>],
         depth: usize,
         most: usize,
     ) -> Vec<Candidate> {
@@ -96,12 +62,12 @@ impl Sampler {
         {
             return vec![plain(value)];
         }
-        if let Some(cases) = cases(inner, &parts) {
+        if let Some(cases) = cases(inner, &parts, ways) {
             let most_each = (most / cases.len().max(1)).max(3);
-            let all = cases.iter().map(|case| self.sample(case, hints, depth, most_each)).collect();
+            let all = cases.iter().map(|case| self.sample(case, ways, depth, most_each)).collect();
             return alternate(all, most);
         }
-        let hints = spread(hints);
+        let hints = Hints::of(ways);
         let mask = facts::types_of(&parts, 3);
         let mut values = Vec::new();
         if let Some(listed) = facts::finite(&parts) {
@@ -109,24 +75,25 @@ impl Sampler {
         } else {
             values.extend(given(&parts).cloned().map(plain));
             if mask & types::STRING != 0 {
-                values.extend(strings(&parts, &hints).into_iter().map(|s| plain(Value::String(s))));
+                values.extend(strings(&parts, &hints.parts).into_iter().map(|s| plain(Value::String(s))));
             }
             if mask & types::NUMBER != 0 {
-                values.extend(numbers(&parts, &hints, mask).into_iter().map(|n| plain(Value::Number(n))));
+                values
+                    .extend(numbers(&parts, &hints.parts, mask).into_iter().map(|n| plain(Value::Number(n))));
             }
             if mask & types::BOOLEAN != 0 {
                 values.extend([true, false].map(|b| plain(Value::Bool(b))));
             }
             // Where neither side speaks of members or items, there is nothing to look for in them.
             if mask & types::OBJECT != 0 {
-                if speaks(&parts, types::OBJECT) || speaks(&hints, types::OBJECT) {
+                if speaks(&parts, types::OBJECT) || speaks(&hints.parts, types::OBJECT) {
                     values.extend(self.objects(&parts, &hints, depth, most));
                 } else {
                     values.extend([json!({}), json!({"a": 1})].map(plain));
                 }
             }
             if mask & types::ARRAY != 0 {
-                if speaks(&parts, types::ARRAY) || speaks(&hints, types::ARRAY) {
+                if speaks(&parts, types::ARRAY) || speaks(&hints.parts, types::ARRAY) {
                     values.extend(self.arrays(&parts, &hints, depth, most));
                 } else {
                     values.extend([json!([]), json!(["a"]), json!([1, "a", null])].map(plain));
@@ -144,14 +111,15 @@ impl Sampler {
     fn objects<'a>(
         &mut self,
         parts: &[Part<'a>],
-        hints: &[Part<'a>],
+        hints: &Hints<'a>,
         depth: usize,
         most: usize,
     ) -> Vec<Candidate> {
         let open = !facts::undeclared(parts).iter().any(|n| n.schema == &Value::Bool(false));
         let mut names = facts::declared(parts);
         let mut known: HashSet<&str> = names.iter().copied().collect();
-        let more = facts::required(parts).chain(if open { facts::declared(hints) } else { Vec::new() });
+        let more =
+            facts::required(parts).chain(if open { facts::declared(&hints.parts) } else { Vec::new() });
         names.extend(more.filter(|name| known.insert(name)));
         let most_each = match depth {
             0 => limits::PLACE_VALUES,
@@ -165,11 +133,11 @@ impl Sampler {
         let mut base = Map::new();
         for name in names {
             let met = facts::property(parts, name).unwrap_or_default();
-            let wanted = facts::property(hints, name).unwrap_or_default();
+            let wanted = hints.property(name);
             let required = facts::requires(parts, name);
             // What both sides say in the same words tells nothing.
             let same = alike(&met, &wanted);
-            if !required && depth >= 8 && (same || optional > 4) {
+            if !required && (depth >= 8 && (same || optional > 4) || same && optional > limits::ALIKE) {
                 continue;
             }
             let values = self.sample(&met, &wanted, depth + 1, if same { 2 } else { most_each });
@@ -232,10 +200,10 @@ impl Sampler {
         }
         if open {
             let met = facts::undeclared(parts);
-            let wanted = facts::undeclared(hints);
+            let wanted = hints.undeclared();
             let key = ["extra", "other", "undeclared_property"].into_iter().find(|k| !full.contains_key(*k));
             // Names that the other side does not take.
-            let unlike = hints.iter().filter_map(|p| p.sub("propertyNames")).flat_map(|names| {
+            let unlike = hints.parts.iter().filter_map(|p| p.sub("propertyNames")).flat_map(|names| {
                 let names = spread(&[names]);
                 strings(&[], &names)
                     .into_iter()
@@ -247,19 +215,25 @@ impl Sampler {
             }
             for candidate in self.sample(&met, &wanted, depth + 1, 4) {
                 out.extend(key.map(|key| with(&base, key, &candidate)));
-                // Enough of them to cross a bound on their number.
-                if let Some(most) = facts::count(hints, "maxProperties").filter(|n| *n < 64) {
-                    let mut many = base.clone();
-                    (0..=most).for_each(|i| _ = many.insert(format!("key{i}"), candidate.value.clone()));
-                    out.push(plain(Value::Object(many)));
-                }
             }
         }
-        for part in parts.iter().chain(if open { hints } else { &[] }) {
+        // Enough of them to cross a bound on their number.
+        if let Some(most) = facts::count(&hints.parts, "maxProperties").filter(|n| *n < 64) {
+            let mut many = full.clone();
+            for key in new_names(parts, most as usize + 1) {
+                let met = facts::property(parts, &key).unwrap_or_default();
+                for candidate in self.sample(&met, &[], depth + 1, 1) {
+                    many.entry(key.clone()).or_insert(candidate.value);
+                }
+            }
+            out.push(plain(Value::Object(many)));
+        }
+        let more: &[Part<'a>] = if open { &hints.parts } else { &[] };
+        for part in parts.iter().chain(more) {
             for (pattern, _) in part.map("patternProperties") {
                 for key in Pattern::read(pattern).samples(None).into_iter().take(3) {
                     let met = facts::property(parts, &key).unwrap_or_default();
-                    let wanted = facts::property(hints, &key).unwrap_or_default();
+                    let wanted = hints.property(&key);
                     out.extend(self.sample(&met, &wanted, depth + 1, 6).iter().map(|c| with(&base, &key, c)));
                 }
             }
@@ -285,22 +259,20 @@ impl Sampler {
     fn arrays<'a>(
         &mut self,
         parts: &[Part<'a>],
-        hints: &[Part<'a>],
+        hints: &Hints<'a>,
         depth: usize,
         most: usize,
     ) -> Vec<Candidate> {
         let least = facts::count(parts, "minItems").unwrap_or(0).min(limits::LONGEST) as usize;
         let unique = parts.iter().any(|p| p.get("uniqueItems") == Some(&Value::Bool(true)));
-        let prefix = facts::prefix(parts).max(facts::prefix(hints)).min(16);
+        let prefix = facts::prefix(parts).max(facts::prefix(&hints.parts)).min(16);
         let most_each = match depth {
             0 | 1 => 24,
             2 => 12,
             _ => 6,
         };
         let columns: Vec<Vec<Candidate>> = (0..=prefix)
-            .map(|i| {
-                self.sample(&facts::item(parts, i), &facts::item(hints, i), depth + 1, most_each.min(most))
-            })
+            .map(|i| self.sample(&facts::item(parts, i), &hints.item(i), depth + 1, most_each.min(most)))
             .collect();
         let Some(rest) = columns.last() else { return Vec::new() };
         // An array of this length, every item as plain as can be.
@@ -324,7 +296,9 @@ impl Sampler {
         };
         let mut lengths = vec![least, 0, 1, 2];
         lengths.extend([least + 1, prefix, prefix + 1]);
-        for (side, keyword) in [(hints, "maxItems"), (hints, "minItems"), (parts, "maxItems")] {
+        for (side, keyword) in
+            [(hints.parts.as_slice(), "maxItems"), (&hints.parts, "minItems"), (parts, "maxItems")]
+        {
             if let Some(n) = facts::count(side, keyword).filter(|n| *n <= limits::LONGEST) {
                 lengths.extend([n as usize, n as usize + 1, (n as usize).saturating_sub(1)]);
             }
@@ -342,18 +316,60 @@ impl Sampler {
         if let (Some(first), false) = (rest.first(), unique) {
             out.push(plain(Value::Array(vec![first.value.clone(); least.max(2)])));
         }
+        // Items of two types side by side.
+        if let Some(first) = rest.first()
+            && let Some(other) =
+                rest.iter().find(|c| facts::type_of(&c.value) != facts::type_of(&first.value))
+            && let Some(mut items) = of_length(least.max(prefix + 2))
+            && let [.., a, b] = items.as_mut_slice()
+        {
+            (*a, *b) = (first.value.clone(), other.value.clone());
+            out.push(plain(Value::Array(items)));
+        }
         // What a `contains` of either side asks for.
-        for part in parts.iter().chain(hints) {
+        for part in parts.iter().chain(&hints.parts) {
             if let Some(wanted) = part.sub("contains") {
+                let most = part.get("maxContains").and_then(facts::as_count).filter(|n| *n < 64);
                 for candidate in self.sample(&[wanted], &[], depth + 1, 3) {
                     let mut items = of_length(least).unwrap_or_default();
-                    items.push(candidate.value);
+                    items.push(candidate.value.clone());
                     out.push(plain(Value::Array(items)));
+                    let counts = most.map_or([1, 2], |n| [n as usize, n as usize + 1]);
+                    let repeated = counts.map(|n| vec![candidate.value.clone(); n.max(least)]);
+                    out.extend(repeated.map(|items| plain(Value::Array(items))));
                 }
             }
         }
         out
     }
+}
+
+/// Names for so many more properties, where the schemas leave room for them.
+fn new_names(parts: &[Part<'_>], count: usize) -> Vec<String> {
+    let mut patterns: Vec<&str> =
+        parts.iter().flat_map(|p| p.map("patternProperties").map(|(pattern, _)| pattern.as_str())).collect();
+    let names: Vec<Part<'_>> =
+        spread(&parts.iter().filter_map(|p| p.sub("propertyNames")).collect::<Vec<_>>());
+    patterns.extend(names.iter().filter_map(|p| p.get("pattern").and_then(Value::as_str)));
+    if patterns.is_empty() {
+        return (0..count).map(|i| format!("key{i}")).collect();
+    }
+    let mut out: Vec<String> = Vec::new();
+    for length in 0..=count as u64 {
+        out.extend(patterns.iter().flat_map(|p| Pattern::read(p).samples(Some(length))));
+    }
+    // Many a pattern takes any ending.
+    let longer = |name: &String| (0..=count).map(|i| format!("{name}{i}")).collect::<Vec<_>>();
+    out.extend(out.iter().take(2).flat_map(longer).collect::<Vec<_>>());
+    let closed = |name: &str| match facts::property(parts, name) {
+        Some(met) => met.iter().any(|n| n.schema == &Value::Bool(false)),
+        None => true,
+    };
+    out.retain(|name| !closed(name) && fits(&names, &Value::String(name.clone())));
+    out.sort_unstable_by_key(|name| (name.len(), name.clone()));
+    out.dedup();
+    out.truncate(2 * count);
+    out
 }
 
 /// A value like this one that differs from its neighbours.
@@ -384,14 +400,6 @@ fn simplest(parts: &[Part<'_>]) -> Option<Value> {
     fits(parts, &value).then_some(value)
 }
 
-/// Whether both sides have the same schema for a place.
-fn alike(met: &[Node<'_>], wanted: &[Node<'_>]) -> bool {
-    match (met, wanted) {
-        ([a], [b]) => facts::alike(*a, *b),
-        _ => false,
-    }
-}
-
 /// Whether any keyword says something of this type in particular.
 fn speaks(parts: &[Part<'_>], of: u8) -> bool {
     parts.iter().any(|p| p.keywords.keys().any(|k| facts::applies_to(k).is_some_and(|types| types & of != 0)))
@@ -401,13 +409,25 @@ fn plain(value: Value) -> Candidate {
     Candidate { value, telling: false }
 }
 
-/// The cases of the first union that is not decided yet.
-fn cases<'a>(inner: &[Node<'a>], parts: &[Part<'a>]) -> Option<Vec<Vec<Node<'a>>>> {
+/// Takes every value.
+static ANYTHING: Value = Value::Bool(true);
+
+/// The cases of the first union that is not decided yet; those that the other side does not have come first.
+fn cases<'a>(inner: &[Node<'a>], parts: &[Part<'a>], ways: &[Vec<Node<'a>>]) -> Option<Vec<Vec<Node<'a>>>> {
     let chosen = |node: &Node<'_>| inner.iter().any(|n| n.id() == node.id());
     let with = |more: &[Node<'a>]| inner.iter().chain(more).copied().collect::<Vec<_>>();
     for part in parts {
         for union in ["anyOf", "oneOf"] {
-            let branches: Vec<_> = part.list(union).take(24).collect();
+            let mut branches: Vec<_> = part.list(union).collect();
+            if branches.len() > limits::CASES {
+                let others: HashSet<String> = spread(&ways.concat())
+                    .iter()
+                    .flat_map(|p| p.list(union))
+                    .map(|b| b.schema.to_string())
+                    .collect();
+                branches.sort_by_cached_key(|b| others.contains(&b.schema.to_string()));
+                branches.truncate(limits::CASES);
+            }
             if !branches.is_empty() && !branches.iter().any(&chosen) {
                 return Some(branches.iter().map(|b| with(&[*b])).collect());
             }
@@ -415,6 +435,9 @@ fn cases<'a>(inner: &[Node<'a>], parts: &[Part<'a>]) -> Option<Vec<Vec<Node<'a>>
         let (then, otherwise) = (part.sub("then"), part.sub("else"));
         if let Some(condition) = part.sub("if")
             && !chosen(&condition)
+            && !inner
+                .iter()
+                .any(|n| std::ptr::eq(n.schema, &ANYTHING) && std::ptr::eq(n.root, condition.schema))
             && !then.iter().chain(&otherwise).any(&chosen)
             && (then.is_some() || otherwise.is_some())
         {
@@ -423,10 +446,10 @@ fn cases<'a>(inner: &[Node<'a>], parts: &[Part<'a>]) -> Option<Vec<Vec<Node<'a>>
             yes.extend(then);
             cases.push(with(&yes));
             cases.extend(otherwise.map(|o| with(&[o])));
-            // Neither: the condition does not hold and nothing follows from that.
-            if otherwise.is_none() && inner.len() < 8 {
-                let rest: Vec<Node<'a>> = with(&then.map(|t| vec![t]).unwrap_or_default());
-                cases.push(rest);
+            // The condition does not hold and nothing follows from that. What takes every value stands for it, in
+            // the document of the condition, so that the case is known to be chosen.
+            if otherwise.is_none() {
+                cases.push(with(&[Node { schema: &ANYTHING, root: condition.schema }]));
             }
             return Some(cases);
         }
@@ -440,62 +463,11 @@ fn alternate(lists: Vec<Vec<Candidate>>, most: usize) -> Vec<Candidate> {
     (0..longest).flat_map(|i| lists.iter().filter_map(move |l| l.get(i)).cloned()).take(most).collect()
 }
 
-/// Every schema the other side has for this place, unions and conditions spread out.
-fn spread<'a>(nodes: &[Node<'a>]) -> Vec<Part<'a>> {
-    let (mut out, mut queue, mut seen) = (Vec::new(), nodes.to_vec(), Vec::new());
-    while let Some(node) = queue.pop() {
-        if seen.contains(&node.id()) || out.len() > 64 {
-            continue;
-        }
-        seen.push(node.id());
-        let Flat::Parts(parts) = facts::flatten(&[node]) else { continue };
-        for part in parts {
-            for keyword in ["anyOf", "oneOf"] {
-                queue.extend(part.list(keyword));
-            }
-            queue.extend(["not", "if", "then", "else"].into_iter().filter_map(|k| part.sub(k)));
-            queue.extend(part.map("dependentSchemas").map(|(_, s)| s));
-            out.push(part);
-        }
-    }
-    out
-}
-
-/// Whether the simple keywords of all parts take a value.
-fn fits(parts: &[Part<'_>], value: &Value) -> bool {
-    parts.iter().all(|part| {
-        part.keywords.iter().all(|(keyword, v)| match (keyword.as_str(), value) {
-            ("required", Value::Object(map)) => v
-                .as_array()
-                .is_none_or(|names| names.iter().filter_map(Value::as_str).all(|n| map.contains_key(n))),
-            ("additionalProperties", Value::Object(map)) if v == &Value::Bool(false) => {
-                part.get("patternProperties").is_some()
-                    || map.keys().all(|k| part.get("properties").is_some_and(|p| p.get(k).is_some()))
-            }
-            ("maxProperties", Value::Object(map)) => facts::as_count(v).is_none_or(|n| map.len() as u64 <= n),
-            ("minProperties", Value::Object(map)) => facts::as_count(v).is_none_or(|n| map.len() as u64 >= n),
-            ("multipleOf", Value::Number(n)) => multiple_of(n, v),
-            (keyword, value) => facts::all_meet(&[value], keyword, v) != Some(false),
-        })
-    })
-}
-
-fn multiple_of(n: &Number, step: &Value) -> bool {
-    let Some(step) = step.as_number() else { return true };
-    match (json::integer(n), json::integer(step)) {
-        (Some(n), Some(step)) => step == 0 || n % step == 0,
-        _ => match (n.as_f64(), step.as_f64()) {
-            (Some(n), Some(step)) if step > 0.0 => ((n / step).round() * step - n).abs() < 1e-9,
-            _ => true,
-        },
-    }
-}
-
 /// The plainest first (good on both sides), then what the other side seems to reject, then the rest; each value once.
-fn order(values: Vec<Candidate>, hints: &[Part<'_>], most: usize) -> Vec<Candidate> {
+fn order(values: Vec<Candidate>, hints: &Hints<'_>, most: usize) -> Vec<Candidate> {
     let (mut telling, mut rest): (Vec<Candidate>, Vec<Candidate>) = (Vec::new(), Vec::new());
     for mut candidate in values {
-        candidate.telling |= !fits(hints, &candidate.value);
+        candidate.telling |= hints.reject(&candidate.value);
         if candidate.telling { telling.push(candidate) } else { rest.push(candidate) }
     }
     let mut out: Vec<Candidate> = Vec::new();

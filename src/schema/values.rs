@@ -6,10 +6,11 @@ use std::{cell::RefCell, collections::HashMap, rc::Rc};
 use serde_json::{Number, Value};
 
 use super::{
+    dialect::WRITTEN_WHOLE,
     ecma,
     facts::{self, Part, types},
     limits,
-    pattern::{self, Inclusion},
+    text::{self, Difference, Outer},
 };
 use crate::json;
 
@@ -36,12 +37,15 @@ pub(super) fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
     lengths.sort_unstable();
     lengths.dedup();
     let mut out: Vec<String> = Vec::new();
-    for pattern in texts(parts, "pattern") {
-        for other in texts(hints, "pattern").filter(|other| *other != pattern).take(4) {
-            if let Some(Inclusion::Refuted(text)) = pattern::included(pattern, other) {
+    if text::speaks(parts) || text::speaks(hints) {
+        for hint in hints.iter().take(8) {
+            if let Some(Difference::Text(text)) = text::difference(parts, Some(Outer::Schemas(&[hint.node])))
+            {
                 out.push(text);
             }
         }
+    }
+    for pattern in texts(parts, "pattern") {
         let pattern = Pattern::read(pattern);
         out.extend(pattern.samples(None));
         for n in lengths.iter().take(8) {
@@ -115,6 +119,13 @@ pub(super) fn numbers(parts: &[Part<'_>], hints: &[Part<'_>], mask: u8) -> Vec<N
         }
     }
     out.extend([1, 0, 2, -1, 3, 7, 10, 100, 1_000_000, -1_000_000].map(Number::from));
+    // Between two bounds that lie close together.
+    if let (Some((low, _)), Some((high, _))) = (facts::lower(parts), facts::upper(parts))
+        && mask & types::FRACTION != 0
+    {
+        let middle = low.as_f64().zip(high.as_f64()).and_then(|(a, b)| Number::from_f64(a.midpoint(b)));
+        out.extend(middle);
+    }
     for bound in bounds {
         match json::integer(bound) {
             Some(n) => out.extend([n, n - 1, n + 1].into_iter().filter_map(whole)),
@@ -139,6 +150,9 @@ pub(super) fn numbers(parts: &[Part<'_>], hints: &[Part<'_>], mask: u8) -> Vec<N
     }
     if mask & types::FRACTION != 0 {
         out.extend([0.5, -0.5, 1.5].into_iter().filter_map(Number::from_f64));
+    }
+    if hints.iter().any(|p| p.get(WRITTEN_WHOLE).is_some()) {
+        out.extend(Number::from_f64(1.0));
     }
     if mask & types::INTEGER == 0 {
         out.retain(|n| json::integer(n).is_none());

@@ -23,11 +23,9 @@ pub fn search(
     };
     let node = |schema| Node { schema, root: schema };
     // A small round finds most of what there is to find.
-    let mut found =
-        round(outer, &holds, sample::candidates(&[node(from)], &[node(hints)], limits::FIRST_VALUES));
+    let mut found = round(outer, &holds, sample::candidates(node(from), node(hints), limits::FIRST_VALUES));
     if found.is_empty() {
-        found =
-            round(outer, &holds, sample::candidates(&[node(from)], &[node(hints)], limits::SEARCH_VALUES));
+        found = round(outer, &holds, sample::candidates(node(from), node(hints), limits::SEARCH_VALUES));
     }
     found.sort_by_cached_key(|c| {
         let text = c.value.to_string();

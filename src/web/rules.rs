@@ -33,19 +33,6 @@ struct RulePage {
     rule: &'static Rule,
 }
 
-impl RulePage {
-    fn surfaces(&self) -> String {
-        let words: Vec<_> = self.rule.surfaces.iter().map(|s| s.as_str()).collect();
-        words.join(", ")
-    }
-
-    /// The first case, which is the published example.
-    fn example(&self) -> &'static str {
-        let cases = self.rule.cases.trim_start();
-        cases.find("\n- ").map_or(cases, |end| &cases[..end]).trim_end()
-    }
-}
-
 /// One rule.
 pub(super) async fn show_rule(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Error> {
     let Some(rule) = rules::find(&id) else {

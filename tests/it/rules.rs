@@ -131,6 +131,61 @@ fn a_list_against_itself_is_silent() {
     }
 }
 
+/// `UPDATE_DOCS=1` writes it anew.
+#[test]
+fn the_document_of_the_rules_says_what_the_rules_say() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/RULES.md");
+    let mut text = "# Rules\n\nWhat toolpact says of a change, in the order in which it looks. A rule explains; whether a call breaks \
+                    is proved from the schemas.\nWritten from `src/diff/rules` by `UPDATE_DOCS=1 tests/run rules::`.\n"
+        .to_owned();
+    for rule in rules::all() {
+        let example = rule.example();
+        text += &format!(
+            "\n## {}\n\n{} Looks at: {}.\n\n**Why it matters.** {}\n\n**Do instead.** {}\n\n```yaml\n{example}\n```\n",
+            rule.id,
+            rule.what,
+            rule.surfaces(),
+            rule.why,
+            rule.instead,
+        );
+    }
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(file, &text).expect("written");
+    }
+    let written = std::fs::read_to_string(file).unwrap_or_default();
+    assert!(written == text, "RULES.md is not what the rules say; run with UPDATE_DOCS=1 to write it anew");
+}
+
+/// The direction of a surface is applied in one place, so the same change judged the other way round on the other surface
+/// must come out the same.
+#[test]
+fn every_schema_rule_answers_input_and_output_alike() {
+    let worst = |report: &Report, surface| on(report, surface).iter().map(|f| f.level).max();
+    for rule in rules::all().iter().filter(|r| matches!(r.check, rules::Check::Schema(_))) {
+        for case in cases(rule).expect("the cases of a rule are valid YAML").iter().filter(|c| !c.tools) {
+            let (before, after) = sides(case);
+            let there = diff(&side("a", &before), &side("b", &after), Assumption::Strict);
+            let back = diff(&side("b", &after), &side("a", &before), Assumption::Strict);
+            let breaks = |level: Option<Level>| level.is_some_and(|l| l == Level::Breaking);
+            // A promise that ends without a schema to break, and arguments that can only be objects, are of one surface.
+            let said = [&there, &back].into_iter().flat_map(|r| on(r, Surface::Input));
+            let (mut unproved, mut objects) =
+                (false, case.baseline.get("type") != case.candidate.get("type"));
+            for finding in said {
+                unproved |= finding.level == Level::Breaking && finding.witness.is_none();
+                objects |= finding.rule == "type-changed" && finding.pointer.as_str() == "/type";
+            }
+            if unproved || objects {
+                continue;
+            }
+            for (one, other) in [(&there, &back), (&back, &there)] {
+                let (input, output) = (worst(one, Surface::Input), worst(other, Surface::Output));
+                assert_eq!(breaks(input), breaks(output), "{}: {}: {input:?} {output:?}", rule.id, case.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn every_rule_is_documented_and_named_once() {
     let ids: BTreeSet<&str> = rules::all().iter().map(|r| r.id).collect();

@@ -54,9 +54,10 @@ fn a_keyword_that_a_dialect_does_not_know_asserts_nothing() {
 fn a_schema_read_in_another_dialect_is_another_schema() {
     let whole = json!({"type": "integer"});
     check_apart(&whole, &of(DRAFT_04, whole.clone()), &json!(1.0));
-    // Validators assert `dependencies` in every dialect.
+    // What 2019-09 split in two is no longer read.
     let needs = json!({"dependencies": {"a": ["b"]}});
-    check_apart(&json!({}), &needs, &json!({"a": 1}));
+    check_apart(&needs, &of(DRAFT_07, needs.clone()), &json!({"a": 1}));
+    check_apart(&json!({"enum": [1]}), &of(DRAFT_04, whole.clone()), &json!(1.0));
     // Beside a reference draft-07 reads nothing.
     let beside = json!({"$defs": {"s": {}}, "properties": {"a": {"$ref": "#/$defs/s", "type": "string"}}});
     check_apart(&of(DRAFT_07, beside.clone()), &beside, &json!({"a": 1}));
@@ -184,8 +185,90 @@ fn what_is_contained_stays_proved() {
             json!({"properties": {"next": {"$ref": "#"}}}),
         ),
     ];
-    for (inner, outer) in &cases {
-        let answer = contained(&read(inner), &read(outer), &[]);
-        assert!(matches!(answer, Answer::Contained(_)), "{inner} in {outer}: {answer:?}");
+    cases.iter().for_each(|(inner, outer)| check_contained(inner, outer));
+}
+
+fn check_contained(inner: &Value, outer: &Value) {
+    let answer = contained(&read(inner), &read(outer), &[]);
+    assert!(matches!(answer, Answer::Contained(_)), "{inner} in {outer}: {answer:?}");
+}
+
+#[test]
+fn texts_are_decided_by_automata() {
+    let text = |mut more: Value| {
+        more["type"] = "string".into();
+        more
+    };
+    let cases = [
+        (json!({"maxLength": 1}), json!({"not": {"pattern": "^ab"}})),
+        (json!({"pattern": "^[ab]$"}), json!({"enum": ["a", "b"]})),
+        (json!({"pattern": "^a{3}$"}), json!({"minLength": 3, "maxLength": 3})),
+        (json!({"pattern": "^a?$", "minLength": 1}), json!({"const": "a"})),
+        (json!({"pattern": "^a"}), json!({"not": {"pattern": "^b"}})),
+        (json!({"minLength": 1}), json!({"pattern": r"[\s\S]"})),
+        (json!({"pattern": "^[ac]$", "not": {"pattern": "^a"}}), json!({"const": "c"})),
+        (
+            json!({"not": {"minLength": 5, "pattern": "a"}}),
+            json!({"anyOf": [{"maxLength": 4}, {"pattern": "[^a]"}]}),
+        ),
+        (json!({"pattern": r"[^\s\S]"}), json!({"not": {}})),
+        (json!({"pattern": "^(?:ab)+$"}), json!({"oneOf": [{"pattern": "^a"}, {"pattern": "^b"}]})),
+    ];
+    for (inner, outer) in cases {
+        check_contained(&text(inner), &text(outer));
     }
+    check_apart(&text(json!({"minLength": 1})), &text(json!({"pattern": ".+"})), &json!("\n"));
+    check_refuted(&text(json!({"minLength": 1})), &text(json!({"pattern": ".+"})));
+    check_refuted(&text(json!({"pattern": "^[a-z]{2,40}$"})), &text(json!({"pattern": "^[a-z]{2,39}$"})));
+    let names =
+        |p: &str| json!({"type": "object", "patternProperties": {p: true}, "additionalProperties": false});
+    check_contained(&names("^alpha"), &names("^a"));
+    check_refuted(&names("^a"), &names("^alpha"));
+}
+
+#[test]
+fn numbers_and_counts_are_decided_by_arithmetic() {
+    let whole = |step: Value| json!({"type": "integer", "multipleOf": step});
+    check_contained(&whole(json!(1.5)), &whole(json!(3)));
+    check_contained(
+        &json!({"allOf": [{"multipleOf": 0.2}, {"multipleOf": 0.3}]}),
+        &json!({"multipleOf": 0.6}),
+    );
+    check_refuted(&whole(json!(2)), &whole(json!(3)));
+    let counted = |more: Value| json!({"type": "array", "items": {"type": "integer"}, "contains": more});
+    let list = json!({"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2});
+    check_contained(&list, &counted(json!({"type": "number"})));
+    let mut few = counted(json!({"type": "integer"}));
+    few["maxContains"] = 2.into();
+    check_contained(&few, &json!({"maxItems": 2}));
+    check_refuted(
+        &json!({"type": "array"}),
+        &json!({"contains": {"type": "integer"}, "minContains": 0, "maxContains": 1}),
+    );
+    check_refuted(
+        &json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.1}),
+        &json!({"multipleOf": 0.5}),
+    );
+    check_contained(&json!({"const": [{"a": true}], "not": {"const": [{"a": true}]}}), &json!(false));
+}
+
+#[test]
+fn what_is_not_contained_is_shown() {
+    let mixed = json!({"type": "array", "items": {"type": ["integer", "string"]}});
+    let either = json!({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "array", "items": {"type": "string"}}]});
+    check_refuted(&mixed, &either);
+    for names in [
+        json!({"patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": false}),
+        json!({"propertyNames": {"pattern": "^a+$"}}),
+    ] {
+        let mut open = names;
+        open["type"] = "object".into();
+        check_refuted(&open, &json!({"maxProperties": 1}));
+        check_refuted(&open, &json!({"maxProperties": 5}));
+    }
+}
+
+fn check_refuted(inner: &Value, outer: &Value) {
+    let answer = contained(&read(inner), &read(outer), &[]);
+    assert!(matches!(answer, Answer::Refuted(_)), "{inner} in {outer}: {answer:?}");
 }

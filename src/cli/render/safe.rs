@@ -32,6 +32,19 @@ pub(in crate::cli) fn value(value: &Value) -> String {
     line(&value.to_string(), SHOWN)
 }
 
+/// A JSON value on one line, whole, to be copied: what is unsafe is escaped as JSON escapes it.
+pub(in crate::cli) fn whole(value: &Value) -> String {
+    let mut out = String::new();
+    for c in value.to_string().chars() {
+        if is_unsafe(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| _ = write!(out, "\\u{unit:04x}"));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Several lines; every one after the first is indented, so that none can pass for a line of ours.
 pub(in crate::cli) fn paragraph(text: &str) -> String {
     text.trim_end().lines().map(|l| line(l, 2_000)).collect::<Vec<_>>().join("\n  ")

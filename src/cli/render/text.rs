@@ -242,6 +242,9 @@ fn witness(out: &mut String, surface: Surface, witness: &Witness) {
     if !witness.reason.is_empty() {
         row(out, "because", &safe::line(&witness.reason, 300));
     }
+    if let Some(message) = &witness.message {
+        row(out, "message", &safe::whole(message));
+    }
 }
 
 fn summary(out: &mut String, report: &Report, style: Style) {
@@ -311,6 +314,7 @@ mod tests {
             value: json!({"state": "all"}),
             at: Pointer::root().join("state"),
             reason: "\"all\" is not one of \"open\" or \"closed\"".to_owned(),
+            message: None,
         });
         broken.help = "Keep \"all\".".to_owned();
         let mut said = finding("description-changed", Level::Compatible, "says it differently \u{1b}[31m");

@@ -48,6 +48,8 @@ fn check(pair: &Pair<'_>, out: &mut Vec<Change>) {
         let effect = match (off(before), off(after)) {
             // Where unevaluated or additional properties are closed, a new pattern takes more.
             _ if matches!(keyword, "patternProperties" | "$ref" | "minContains" | "maxContains") => Effect::Unknown,
+            // By the specification it says nothing there, and some validators assert it all the same.
+            _ if !pair.asserts(keyword) => Effect::Shifted,
             // Where another dialect alone breaks a call, containment says so.
             _ if keyword == "$schema" => Effect::Same,
             (true, true) => continue,

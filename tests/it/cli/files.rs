@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use serde_json::{Value, json};
+
 use super::{BLOCKED, INVALID, PASSED, diff, recorded};
 use crate::command::User;
 
@@ -39,6 +41,38 @@ fn a_breaking_release_is_blocked_and_the_last_line_names_the_rule() {
     for part in ["breaking: tool `find_orders`", r#"{"state":"all"}"#, "tool `ping`", "`reason`", "help: "] {
         assert!(ended.stdout.contains(part), "no {part} in\n{}", ended.stdout);
     }
+}
+
+#[test]
+fn a_witness_comes_as_the_message_that_carries_it() {
+    let user = User::new();
+    let (baseline, candidate) = (recorded("orders-1.json"), recorded("orders-3-breaking.json"));
+    let asked = ["--witness", "jsonrpc"];
+    let ended = user.run(&[&["diff", &baseline, &candidate], &asked[..]].concat()).code(PASSED);
+    let line = ended.stdout.lines().find_map(|l| l.trim().strip_prefix("message")).expect("a message");
+    let message: Value = serde_json::from_str(line).expect("JSON, whole");
+    assert_eq!(message["method"], "tools/call");
+    assert_eq!(message["params"], json!({"name": "cancel_order", "arguments": {"id": "a"}}));
+    let json = ["--format", "json"];
+    let ended = user.run(&[&["diff", &baseline, &candidate], &asked[..], &json].concat()).code(PASSED);
+    assert!(ended.stdout.contains(r#""method": "tools/call""#), "{}", ended.stdout);
+    // Unasked, a report holds the value alone.
+    let ended = user.run(&[&["diff", &baseline, &candidate], &json[..]].concat()).code(PASSED);
+    assert!(!ended.stdout.contains("tools/call"), "{}", ended.stdout);
+
+    // A result, with text in it that a terminal must not obey.
+    let tool = |schema: Value| {
+        json!([{"name": "t", "inputSchema": {"type": "object"}, "outputSchema": schema}]).to_string()
+    };
+    let said =
+        |texts: Value| json!({"type": "object", "required": ["a"], "properties": {"a": {"enum": texts}}});
+    user.file("one.json", tool(said(json!(["x"]))));
+    user.file("two.json", tool(said(json!(["x", "\u{202e}y"]))));
+    let ended = user.run(&[&["diff", "one.json", "two.json"], &asked[..]].concat()).code(PASSED);
+    let line = ended.stdout.lines().find_map(|l| l.trim().strip_prefix("message")).expect("a message");
+    assert!(!line.contains('\u{202e}'), "{line}");
+    let message: Value = serde_json::from_str(line).expect("JSON, whole");
+    assert_eq!(message["result"]["structuredContent"], json!({"a": "\u{202e}y"}));
 }
 
 #[test]

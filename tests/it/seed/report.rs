@@ -23,6 +23,7 @@ pub(super) fn report() -> Report {
                         value: json!({"customer": "c-1", "state": "all"}),
                         at: Pointer::from("/state"),
                         reason: "\"all\" is not one of \"open\" or \"closed\"".to_owned(),
+                        message: None,
                     }),
                     help: "keep \"all\", or publish `order_query_v2` beside it".to_owned(),
                     ..finding(
@@ -40,6 +41,7 @@ pub(super) fn report() -> Report {
                         value: json!({"customer": "c-1"}),
                         at: Pointer::root(),
                         reason: "\"region\" is a required property".to_owned(),
+                        message: None,
                     }),
                     help: "make `region` optional with a default".to_owned(),
                     ..finding(
@@ -57,6 +59,7 @@ pub(super) fn report() -> Report {
                         value: json!({"orders": [{"id": "o-1", "total": null}]}),
                         at: Pointer::from("/orders/0/total"),
                         reason: "null is not of type \"number\"".to_owned(),
+                        message: None,
                     }),
                     ..finding(
                         "type-widened",
