@@ -1,259 +1,262 @@
-//! Generated schemas and instances against the validator: what is proved must hold, what is refuted must be shown.
+//! Generated schemas of every dialect, and values near them, against the validator: what is proved must hold, what is
+//! refuted must be shown, and what is called compatible must break no value.
+//!
+//! The generators are our own, so that a pair can be made by changing a schema and values can be made from both; a
+//! failing case is made small as JSON, which reads as a bug report. `TOOLPACT_CASES` and `TOOLPACT_SEED` make a longer
+//! or another hunt; all its failures are listed, not only the first.
 
-use proptest::prelude::*;
-use serde_json::{Value, json};
+mod declared;
+mod dice;
+mod instances;
+mod mutate;
+mod schemas;
+mod shrink;
+mod vocabulary;
+
+use std::{
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use dice::Dice;
+use serde_json::{Map, Value, json};
 use toolpact::{
     contract::Contract,
-    diff::{Assumption, Surface, diff},
+    diff::{Assumption, Level, Report, Surface, diff},
     schema::{Answer, Schema, contained},
     snapshot,
 };
 
 use crate::rules::side;
 
-/// Cases of each property: enough to meet every pair of keywords, few enough to wait for.
-const CASES: u32 = 400;
+/// Cases of each property: enough to meet the usual pairs of keywords, few enough to wait for.
+const CASES: u64 = 600;
 
-fn names() -> impl Strategy<Value = String> {
-    prop_oneof![Just("a"), Just("b"), Just("c"), Just("ab")].prop_map(str::to_owned)
+/// What the cases are made from; the same everywhere.
+const SEED: u64 = 7;
+
+/// Values tried on each pair.
+const VALUES: usize = 60;
+
+/// Failures listed of one hunt.
+const FAILURES: usize = 200;
+
+/// A baseline, a candidate and values near both.
+#[derive(Clone)]
+struct Case {
+    a: Value,
+    b: Value,
+    values: Vec<Value>,
 }
 
-fn scalar() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        Just(json!(null)),
-        any::<bool>().prop_map(Value::from),
-        (-3i64..6).prop_map(Value::from),
-        Just(json!(0.5)),
-        Just(json!(2.0)),
-        prop_oneof![Just(""), Just("a"), Just("ab"), Just("1"), Just("é")].prop_map(Value::from),
-    ]
+/// What is wrong, and the value that shows it where there is one.
+struct Fault {
+    what: String,
+    value: Option<Value>,
 }
 
-fn instance() -> impl Strategy<Value = Value> {
-    scalar().prop_recursive(3, 24, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec((names(), inner), 0..4)
-                .prop_map(|all| Value::Object(all.into_iter().collect())),
-        ]
-    })
-}
-
-fn types() -> impl Strategy<Value = Value> {
-    let one = prop_oneof![
-        Just("null"),
-        Just("boolean"),
-        Just("integer"),
-        Just("number"),
-        Just("string"),
-        Just("array"),
-        Just("object")
-    ];
-    prop_oneof![
-        3 => one.clone().prop_map(Value::from),
-        1 => prop::collection::btree_set(one, 1..4).prop_map(|s| Value::from(s.into_iter().collect::<Vec<_>>())),
-    ]
-}
-
-/// One keyword of a schema whose subschemas come from `inner`.
-fn keyword(inner: BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
-    let named = |name: &'static str, value: BoxedStrategy<Value>| {
-        value.prop_map(move |v| (name.to_owned(), v)).boxed()
-    };
-    let count = (0u64..4).prop_map(Value::from).boxed();
-    let bound = prop_oneof![(-2i64..5).prop_map(Value::from), Just(json!(1.5))].boxed();
-    let list = prop::collection::vec(inner.clone(), 1..4).prop_map(Value::from).boxed();
-    let map = prop::collection::vec((names(), inner.clone()), 1..4)
-        .prop_map(|all| Value::Object(all.into_iter().collect()))
-        .boxed();
-    let needs = prop::collection::btree_set(names(), 0..3)
-        .prop_map(|s| Value::from(s.into_iter().collect::<Vec<_>>()))
-        .boxed();
-    let patterns = prop_oneof![Just("^a"), Just("b"), Just("^[a-b]+$"), Just("."), Just("^$"), Just("\\d")];
-    prop_oneof![
-        6 => named("type", types().boxed()),
-        2 => named("enum", prop::collection::vec(instance(), 1..4).prop_map(Value::from).boxed()),
-        1 => named("const", instance().boxed()),
-        2 => named("minimum", bound.clone()),
-        2 => named("maximum", bound.clone()),
-        1 => named("exclusiveMinimum", bound.clone()),
-        1 => named("exclusiveMaximum", bound),
-        1 => named("multipleOf", prop_oneof![Just(json!(1)), Just(json!(2)), Just(json!(0.5))].boxed()),
-        1 => named("minLength", count.clone()),
-        1 => named("maxLength", count.clone()),
-        1 => named("pattern", patterns.clone().prop_map(Value::from).boxed()),
-        1 => named("minItems", count.clone()),
-        1 => named("maxItems", count.clone()),
-        1 => named("uniqueItems", any::<bool>().prop_map(Value::from).boxed()),
-        1 => named("minProperties", count.clone()),
-        1 => named("maxProperties", count),
-        3 => named("required", needs.clone()),
-        5 => named("properties", map.clone()),
-        2 => named("additionalProperties", inner.clone()),
-        1 => named("patternProperties", (patterns, inner.clone()).prop_map(|(p, s)| json!({ p: s })).boxed()),
-        1 => named("propertyNames", inner.clone()),
-        2 => named("items", inner.clone()),
-        1 => named("prefixItems", list.clone()),
-        1 => named("contains", inner.clone()),
-        1 => named("dependentRequired", (names(), needs).prop_map(|(n, v)| json!({ n: v })).boxed()),
-        1 => named("dependentSchemas", map),
-        2 => named("allOf", list.clone()),
-        3 => named("anyOf", list.clone()),
-        2 => named("oneOf", list),
-        2 => named("not", inner.clone()),
-        1 => named("if", inner.clone()),
-        1 => named("then", inner.clone()),
-        1 => named("else", inner),
-        1 => Just(("$ref".to_owned(), json!("#/$defs/d"))).boxed(),
-    ]
-    .boxed()
-}
-
-fn schema() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(json!({})),
-        Just(json!(true)),
-        Just(json!(false)),
-        types().prop_map(|t| json!({ "type": t })),
-    ];
-    let node = leaf.prop_recursive(3, 20, 4, |inner| {
-        prop::collection::vec(keyword(inner.boxed()), 1..5)
-            .prop_map(|all| Value::Object(all.into_iter().collect()))
-    });
-    (node.clone(), node).prop_map(|(mut root, def)| {
-        if let Value::Object(members) = &mut root {
-            // A definition that refers to itself in place means nothing; below a value it may.
-            members.insert("$defs".to_owned(), json!({ "d": without_reference(def) }));
-        }
-        root
-    })
-}
-
-fn without_reference(mut schema: Value) -> Value {
-    match &mut schema {
-        Value::Object(map) => {
-            map.remove("$ref");
-            map.values_mut().for_each(|v| *v = without_reference(v.take()));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|v| *v = without_reference(v.take())),
-        _ => {}
+impl Case {
+    fn new(dice: &mut Dice, pair: fn(&mut Dice, &Value) -> Value) -> Self {
+        let a = schemas::document(dice);
+        let b = pair(dice, &a);
+        let values = instances::near(dice, &a, &b, VALUES);
+        Self { a, b, values }
     }
-    schema
+
+    /// Both as the validator sees them, each in its own dialect; nothing where one is no schema.
+    fn schemas(&self) -> Option<(Schema, Schema)> {
+        Some((Schema::new(&self.a).ok()?, Schema::new(&self.b).ok()?))
+    }
 }
 
-/// A schema and one like it: a keyword dropped, or taken from another schema.
-fn pair() -> impl Strategy<Value = (Value, Value)> {
-    (schema(), schema(), any::<prop::sample::Index>(), 0..3u8).prop_map(|(a, b, at, how)| {
-        let (Value::Object(old), Value::Object(other)) = (&a, &b) else { return (a, b) };
-        let mut new = old.clone();
-        if how == 0 || other.is_empty() {
-            return (a, b);
+/// Mostly a schema and a changed one: two that have nothing to do with each other teach little.
+fn any_pair(dice: &mut Dice, a: &Value) -> Value {
+    if dice.chance(15) { schemas::document(dice) } else { mutate::changed(dice, a) }
+}
+
+/// The pairs of the first cases.
+pub(crate) fn pairs(count: u64) -> impl Iterator<Item = (Value, Value)> {
+    (0..count).map(|n| Case::new(&mut Dice::new(SEED, n), any_pair)).map(|case| (case.a, case.b))
+}
+
+/// A value of the inner schema that is none of the outer.
+fn escapes<'v>(
+    values: impl IntoIterator<Item = &'v Value>,
+    inner: &Schema,
+    outer: &Schema,
+) -> Option<&'v Value> {
+    values.into_iter().find(|v| inner.accepts(v) == Some(true) && outer.accepts(v) == Some(false))
+}
+
+/// Makes cases and holds each to a property; every failure is made small and told.
+fn hunt(pair: fn(&mut Dice, &Value) -> Value, check: fn(&Case) -> Option<Fault>) {
+    let number = |name: &str, usual| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
+    let (cases, seed) = (number("TOOLPACT_CASES", CASES), number("TOOLPACT_SEED", SEED));
+    // A panic is a failure as any other, and has to be made small as well.
+    let check = |case: &Case| {
+        // A tool's schema is an object; a case made small need not be.
+        if !case.a.is_object() || !case.b.is_object() {
+            return None;
         }
-        if how == 1 {
-            let keys: Vec<String> = new.keys().filter(|k| *k != "$defs").cloned().collect();
-            if !keys.is_empty() {
-                new.shift_remove(&keys[at.index(keys.len())]);
-            }
-        } else {
-            let keys: Vec<&String> = other.keys().filter(|k| *k != "$defs").collect();
-            if !keys.is_empty() {
-                let key = keys[at.index(keys.len())];
-                new.insert(key.clone(), other[key].clone());
-            }
+        catch_unwind(AssertUnwindSafe(|| check(case))).unwrap_or_else(|panic| {
+            let words = panic.downcast_ref::<String>().map(String::as_str);
+            let words = words.or(panic.downcast_ref::<&str>().copied());
+            Some(Fault { what: format!("panics: {}", words.unwrap_or_default()), value: None })
+        })
+    };
+    let mut found = BTreeSet::new();
+    for n in 0..cases {
+        let case = Case::new(&mut Dice::new(seed, n), pair);
+        let Some(fault) = check(&case) else { continue };
+        let guilty = fault.value.map_or_else(|| case.values.clone(), |v| vec![v]);
+        let small = shrink::smallest(Case { values: guilty, ..case }, &|case| check(case).is_some());
+        if let Some(fault) = check(&small) {
+            let value = fault.value.map(|v| format!("\n  value      {v}")).unwrap_or_default();
+            found
+                .insert(format!("{}\n  baseline   {}\n  candidate  {}{value}", fault.what, small.a, small.b));
         }
-        (a.clone(), Value::Object(new))
-    })
+        if found.len() == FAILURES {
+            break;
+        }
+    }
+    let all: Vec<String> = found.into_iter().collect();
+    assert!(all.is_empty(), "{} failures of {cases} cases:\n\n{}", all.len(), all.join("\n\n"));
 }
 
-fn config() -> ProptestConfig {
-    // The same cases everywhere; a longer hunt takes another number of them.
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
-    ProptestConfig { cases, failure_persistence: None, rng_seed: seed(), ..ProptestConfig::default() }
-}
-
-fn seed() -> proptest::test_runner::RngSeed {
-    let seed = std::env::var("PROPTEST_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
-    proptest::test_runner::RngSeed::Fixed(seed)
-}
-
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn what_is_proved_no_value_refutes_and_what_is_refuted_a_value_shows(
-        (a, b) in pair(), values in prop::collection::vec(instance(), 40)
-    ) {
-        let (Ok(first), Ok(second)) = (Schema::new(&a), Schema::new(&b)) else { return Ok(()) };
-        let valid = |schema: &Value, value: &Value| jsonschema::is_valid(schema, value);
-        match contained(&first, &second, &[]) {
+#[test]
+fn what_is_proved_no_value_refutes_and_what_is_refuted_a_value_shows() {
+    hunt(any_pair, |case| {
+        let (a, b) = case.schemas()?;
+        match contained(&a, &b, &[]) {
             Answer::Contained(how) => {
-                for value in &values {
-                    prop_assert!(!valid(&a, value) || valid(&b, value), "{how}: {value} is in {a} and not in {b}");
-                }
+                let value = escapes(&case.values, &a, &b)?.clone();
+                Some(Fault { what: format!("contained by {how}"), value: Some(value) })
             }
             Answer::Refuted(found) => {
-                prop_assert!(!found.is_empty());
-                for shown in found {
-                    prop_assert!(valid(&a, &shown.value) && !valid(&b, &shown.value), "{} shows nothing: {a} {b}", shown.value);
+                let shown = |value| a.accepts(value) == Some(true) && b.accepts(value) == Some(false);
+                let wrong = found.iter().find(|c| !shown(&c.value) || c.rejections.is_empty());
+                match (wrong, found.is_empty()) {
+                    (Some(c), _) => {
+                        Some(Fault { what: "shown by no example".to_owned(), value: Some(c.value.clone()) })
+                    }
+                    (None, true) => Some(Fault { what: "refuted by nothing".to_owned(), value: None }),
+                    (None, false) => None,
                 }
             }
-            Answer::Unknown(_) => {}
+            Answer::Unknown(_) => None,
         }
-    }
-
-    #[test]
-    fn a_report_claims_only_what_its_witnesses_show((a, b) in pair()) {
-        let tools = |schema: &Value| json!([{"name": "t", "inputSchema": rooted(schema), "outputSchema": rooted(schema)}]);
-        let (before, after) = (tools(&a), tools(&b));
-        let reports = [Assumption::Declared, Assumption::Strict]
-            .map(|assumption| diff(&side("before", &before), &side("after", &after), assumption));
-        for report in &reports {
-            let own = match report.assumption {
-                Assumption::Declared => report.verdicts.declared,
-                Assumption::Strict => report.verdicts.strict,
-            };
-            prop_assert_eq!(report.verdict, own);
-            for finding in report.tools.iter().flat_map(|t| &t.findings) {
-                let Some(witness) = &finding.witness else { continue };
-                let (good, bad) = match finding.surface {
-                    Surface::Output => (rooted(&b), rooted(&a)),
-                    _ => (rooted(&a), rooted(&b)),
-                };
-                prop_assert!(jsonschema::is_valid(&good, &witness.value), "{} is not accepted: {good} {bad}", witness.value);
-                prop_assert!(!jsonschema::is_valid(&bad, &witness.value), "{} is not rejected: {good} {bad}", witness.value);
-            }
-        }
-        let same = diff(&side("before", &before), &side("again", &before), Assumption::Strict);
-        prop_assert!(same.tools.is_empty());
-    }
-
-    #[test]
-    fn the_contract_digest_ignores_the_order_of_keys(a in schema()) {
-        let digest = |schema: &Value| {
-            let tool = json!({"name": "t", "inputSchema": rooted(schema)}).to_string();
-            let raws = snapshot::split(&format!("[{tool}]")).expect("a list");
-            Contract::of(&raws[0]).expect("a contract").digests().contract.clone()
-        };
-        prop_assert_eq!(digest(&a), digest(&reversed(&a)));
-    }
+    });
 }
 
-/// As a tool's schema: an object.
-fn rooted(schema: &Value) -> Value {
-    match schema {
-        Value::Object(map) => {
-            let mut map = map.clone();
-            map.insert("type".to_owned(), json!("object"));
-            Value::Object(map)
+#[test]
+fn what_is_called_compatible_breaks_no_value() {
+    hunt(any_pair, |case| {
+        let (a, b) = case.schemas()?;
+        for assumption in [Assumption::Strict, Assumption::Declared] {
+            let report = report(&case.a, &case.b, assumption);
+            if report.verdicts.strict < report.verdicts.declared {
+                let what = format!(
+                    "strict {} is better than declared {}",
+                    report.verdicts.strict, report.verdicts.declared
+                );
+                return Some(Fault { what, value: None });
+            }
+            for (tool, inner, outer) in [("input", (&a, &case.a), &b), ("output", (&b, &case.b), &a)] {
+                if level(&report, tool) >= Level::Undecided {
+                    continue;
+                }
+                // Arguments and results are objects.
+                let meant = case.values.iter().filter(|v| {
+                    v.is_object() && (assumption == Assumption::Strict || declared::only_declared(inner.1, v))
+                });
+                if let Some(value) = escapes(meant, inner.0, outer) {
+                    let what = format!("{tool}: {} under {assumption}", level(&report, tool));
+                    return Some(Fault { what, value: Some(value.clone()) });
+                }
+            }
+            for finding in report.tools.iter().flat_map(|t| &t.findings) {
+                let Some(witness) = &finding.witness else { continue };
+                let output = finding.surface == Surface::Output;
+                let (good, bad) = if output { (&b, &a) } else { (&a, &b) };
+                // No call has anything but an object for its arguments.
+                let callable = output || witness.value.is_object();
+                if !callable || escapes([&witness.value], good, bad).is_none() {
+                    let what = format!("{} witness of {}", finding.surface, finding.rule);
+                    return Some(Fault { what, value: Some(witness.value.clone()) });
+                }
+            }
         }
-        other => json!({"type": "object", "properties": {"v": other}}),
-    }
+        None
+    });
+}
+
+/// Schemas of one contract digest, and schemas that are said to differ in notation only.
+#[test]
+fn what_is_called_notation_tells_no_value_apart() {
+    hunt(mutate::rewritten, |case| {
+        let (a, b) = case.schemas()?;
+        let (before, after) = (contract(&case.a), contract(&case.b));
+        let same = before.digests().contract == after.digests().contract;
+        let report = report(&case.a, &case.b, Assumption::Strict);
+        let of_input = report.tools.iter().filter(|t| t.tool == "input");
+        let rewritten = of_input.flat_map(|t| &t.findings).any(|f| f.rule == "notation-changed");
+        if !same && !rewritten {
+            return None;
+        }
+        let objects = || case.values.iter().filter(|v| v.is_object());
+        let value = escapes(objects(), &a, &b).or_else(|| escapes(objects(), &b, &a))?.clone();
+        let what = if same { "one digest" } else { "notation-changed" };
+        Some(Fault { what: what.to_owned(), value: Some(value) })
+    });
+}
+
+#[test]
+fn the_order_of_keys_changes_nothing() {
+    hunt(
+        |_, a| reversed(a),
+        |case| {
+            let (before, after) = (contract(&case.a), contract(&case.b));
+            let same = before.digests().contract == after.digests().contract;
+            (!same).then(|| Fault { what: "another digest".to_owned(), value: None })
+        },
+    );
+}
+
+#[test]
+fn a_tool_against_itself_is_silent() {
+    hunt(
+        |_, a| a.clone(),
+        |case| {
+            let report = report(&case.a, &case.a, Assumption::Strict);
+            (!report.tools.is_empty()).then(|| Fault { what: "a change".to_owned(), value: None })
+        },
+    );
+}
+
+/// One schema as what a tool takes and, in another tool, as what it gives.
+fn report(baseline: &Value, candidate: &Value, assumption: Assumption) -> Report {
+    let tools = |schema: &Value| {
+        let output = json!({"name": "output", "inputSchema": {"type": "object"}, "outputSchema": schema});
+        json!([{"name": "input", "inputSchema": schema}, output])
+    };
+    diff(&side("baseline", &tools(baseline)), &side("candidate", &tools(candidate)), assumption)
+}
+
+/// The verdict on a tool; one that is not told of is the same.
+fn level(report: &Report, tool: &str) -> Level {
+    report.tools.iter().find(|t| t.tool == tool).map_or(Level::Compatible, |t| t.verdict)
+}
+
+fn contract(schema: &Value) -> Contract {
+    let tool = json!({"name": "t", "inputSchema": schema}).to_string();
+    let raws = snapshot::split(&format!("[{tool}]")).expect("a list");
+    Contract::of(&raws[0]).expect("a contract")
 }
 
 fn reversed(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            Value::Object(map.iter().rev().map(|(k, v)| (k.clone(), reversed(v))).collect())
+            map.iter().rev().map(|(k, v)| (k.clone(), reversed(v))).collect::<Map<_, _>>().into()
         }
         Value::Array(items) => Value::Array(items.iter().map(reversed).collect()),
         other => other.clone(),
