@@ -11,6 +11,7 @@ mod hostile; // schemas that a hostile server may send: every diff ends, nothing
 mod mcp; // the raw MCP client against servers that behave, misbehave and die; and the demo server
 mod properties; // generated schemas and instances against the validator
 mod real; // real MCP servers, as published; installed by tests/run
+mod recheck; // the witnesses of diffs before a validator of another author; installed by tests/run
 mod rules; // every case of every rule through the whole engine
 mod schema; // containment asked directly: what is easily called contained and is not
 mod store; // what the database keeps, keeps once, and refuses to forget

@@ -14,12 +14,12 @@ use std::{
 use crate::command::User;
 
 /// The path of an installed server's program, or nothing, said loudly, where it is not there.
-fn installed(folder: &str, program: &str) -> Option<PathBuf> {
+pub(crate) fn installed(folder: &str, program: &str) -> Option<PathBuf> {
     let path = env::var_os("TOOLPACT_REAL_SERVERS").map(|root| Path::new(&root).join(folder).join(program));
     match path.filter(|p| p.exists()) {
         Some(path) => Some(path),
         None => {
-            let message = format!("LEFT OUT: the real server {folder} is not installed; run tests/run");
+            let message = format!("LEFT OUT: {folder} is not installed; run tests/run");
             assert!(env::var("CI").as_deref() != Ok("true"), "{message}");
             eprintln!("{message}");
             None
