@@ -40,9 +40,11 @@ pub(super) fn judge(
     candidate: &Document<'_>,
     assumption: Assumption,
 ) -> Judged {
-    let (written, rewritten) = (normal_of(surface, baseline), normal_of(surface, candidate));
+    // On both sides, or it would look like a change.
+    let say = surface == Surface::Input && can_be_said(baseline.schema) && can_be_said(candidate.schema);
+    let (written, rewritten) = (normal_of(baseline, say), normal_of(candidate, say));
     let (baseline, candidate) =
-        (&said_of_objects(surface, baseline.schema), &said_of_objects(surface, candidate.schema));
+        (&said_of_objects(baseline.schema, say), &said_of_objects(candidate.schema, say));
     let only = |remark: Remark| Judged {
         verdicts: Verdicts { declared: remark.level, strict: remark.level },
         remarks: vec![(remark, None)],
@@ -81,17 +83,17 @@ pub(super) fn judge(
     Judged { remarks, verdicts }
 }
 
-/// The `arguments` of a call are an object, whether the schema says so or not (MCP, `tools/call`). It is said here where
-/// that says nothing else: not where a reference leads to the whole schema, which values inside then meet as well, and
-/// not beside a `$ref`, where older dialects read nothing.
-fn said_of_objects(surface: Surface, schema: &Value) -> Cow<'_, Value> {
+/// Whether a schema says what type its values are, or can be made to, and says nothing else by that: not where a
+/// reference leads to the whole schema, which values inside then meet as well, and not beside a `$ref`, where older
+/// dialects read nothing.
+fn can_be_said(schema: &Value) -> bool {
+    schema.get("type").is_some() || schema.get("$ref").is_none() && !refers_to_the_whole(schema)
+}
+
+/// The `arguments` of a call are an object, whether the schema says so or not (MCP, `tools/call`); here it does.
+fn said_of_objects(schema: &Value, say: bool) -> Cow<'_, Value> {
     match schema {
-        Value::Object(members)
-            if surface == Surface::Input
-                && !members.contains_key("type")
-                && !members.contains_key("$ref")
-                && !refers_to_the_whole(schema) =>
-        {
+        Value::Object(members) if say && !members.contains_key("type") => {
             let mut members = members.clone();
             members.insert("type".to_owned(), "object".into());
             Cow::Owned(Value::Object(members))
@@ -101,8 +103,8 @@ fn said_of_objects(surface: Surface, schema: &Value) -> Cow<'_, Value> {
 }
 
 /// The document without words and notation, and with what is said of objects.
-fn normal_of<'a>(surface: Surface, document: &Document<'a>) -> Cow<'a, Value> {
-    match said_of_objects(surface, document.schema) {
+fn normal_of<'a>(document: &Document<'a>, say: bool) -> Cow<'a, Value> {
+    match said_of_objects(document.schema, say) {
         Cow::Borrowed(_) => Cow::Borrowed(document.normal),
         Cow::Owned(said) => Cow::Owned(normal_schema(&said)),
     }
@@ -126,7 +128,8 @@ fn refers_to_the_whole(value: &Value) -> bool {
 fn callable(surface: Surface, baseline: &Value) -> Option<&'static Schema> {
     static OBJECT: LazyLock<Option<Schema>> =
         LazyLock::new(|| Schema::new(&json!({ "type": "object" })).ok());
-    (surface == Surface::Input && baseline.get("type").is_none()).then_some(OBJECT.as_ref()).flatten()
+    let said = baseline.get("type").is_some_and(|t| t == "object") && baseline.get("$ref").is_none();
+    (surface == Surface::Input && !said).then_some(OBJECT.as_ref()).flatten()
 }
 
 struct Answers {

@@ -268,6 +268,16 @@ fn what_is_not_contained_is_shown() {
     }
 }
 
+/// The set algebra breaks a promise to itself on these.
+#[test]
+fn numbers_beyond_reckoning_end_with_an_answer() {
+    let inner =
+        json!({"type": "object", "properties": {"a": {"type": "number", "multipleOf": 1e30, "minimum": 2}}});
+    let outer = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let answer = contained(&read(&inner), &read(&outer), &[]);
+    assert!(!matches!(answer, Answer::Refuted(_)), "{answer:?}");
+}
+
 fn check_refuted(inner: &Value, outer: &Value) {
     let answer = contained(&read(inner), &read(outer), &[]);
     assert!(matches!(answer, Answer::Refuted(_)), "{inner} in {outer}: {answer:?}");
