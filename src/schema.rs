@@ -26,8 +26,8 @@ use std::{cell::RefCell, sync::OnceLock};
 
 pub use dialect::{asserts, resolve};
 pub use facts::{compare, named_types, refers, type_of, types};
-use jsonschema::{Draft, PatternCache, Validator};
-use serde_json::Value;
+use jsonschema::{Draft, PatternCache, Registry, Validator};
+use serde_json::{Value, json};
 
 use crate::json::Pointer;
 
@@ -95,7 +95,7 @@ impl Schema {
         let compiled = OnceLock::new();
         if !plain {
             // Building a validator asks the meta-schema; only where it fails is it worth knowing what failed.
-            let validator = compiled.get_or_init(|| validator(source, draft));
+            let validator = compiled.get_or_init(|| validator(source, draft, false));
             if validator.is_none()
                 && let Err(error) = jsonschema::meta::options().validate(source)
             {
@@ -158,13 +158,13 @@ impl Schema {
     }
 
     fn validator(&self) -> Option<&Validator> {
-        self.validator.get_or_init(|| validator(&self.source, self.draft)).as_ref()
+        self.validator.get_or_init(|| validator(&self.source, self.draft, self.plain)).as_ref()
     }
 }
 
 /// A validator under this dialect. `format` and the `content…` keywords are annotations, as 2020-12 has them and as older
-/// dialects allow.
-fn validator(schema: &Value, draft: Draft) -> Option<Validator> {
+/// dialects allow. `plain` schemas are known to be valid ([`form`]).
+fn validator(schema: &Value, draft: Draft, plain: bool) -> Option<Validator> {
     thread_local! {
         // The two sides of a pair and what is made of them hold the same patterns, and compiling one costs as much as
         // all else in a schema.
@@ -177,16 +177,26 @@ fn validator(schema: &Value, draft: Draft) -> Option<Validator> {
         }
         cache.clone()
     });
-    jsonschema::options()
-        .with_draft(draft)
+    let options = jsonschema::options()
         .with_pattern_cache(patterns)
         .should_validate_formats(false)
         .without_content_encoding_support("base64")
         .without_content_media_type_support("application/json")
-        .offline()
-        .build(&dialect::without_retired(schema, draft))
-        .ok()
+        .offline();
+    let schema = dialect::without_retired(schema, draft);
+    if !plain {
+        return options.with_draft(draft).build(&schema).ok();
+    }
+    // What is built is held against its meta-schema, and compiling that of 2020-12 costs a process more than a short
+    // diff; what is referred to is not. A document that does nothing but refer can be of a dialect with a small one.
+    let document = draft.create_resource_ref(&schema);
+    let registry = Registry::new().add(ELSEWHERE, document).ok()?.prepare().ok()?;
+    let reference = json!({ "$ref": ELSEWHERE });
+    options.with_draft(Draft::Draft4).with_registry(&registry).build(&reference).ok()
 }
+
+/// Where a schema is put to be referred to.
+const ELSEWHERE: &str = "urn:toolpact:schema";
 
 /// Whether every value of `inner` is a value of `outer`.
 ///

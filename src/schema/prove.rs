@@ -157,15 +157,25 @@ impl Prover {
         if self.empty(inner, depth) {
             return true;
         }
-        let texts = facts::types_of(&parts, 3) == types::STRING && text::speaks(&parts);
-        wanted.iter().all(|part| {
+        let only_texts = facts::types_of(&parts, 3) == types::STRING;
+        let texts = |keyword: &str, value: &Value| {
+            only_texts && whole_texts(keyword) && (text::speaks(&parts) || text::names_a_pattern(value))
+        };
+        let met = wanted.iter().all(|part| {
             part.keywords.iter().all(|(keyword, value)| {
                 asserts_nothing(keyword, value)
                     || self.meets(inner, &parts, part, keyword, value, depth)
-                    || texts && whole_texts(keyword) && self.texts(&parts, part, keyword, value)
+                    || texts(keyword, value) && self.texts(&parts, part, keyword, value)
                     || self.split(inner, &parts, part.node, keyword, depth)
             })
-        })
+        });
+        met || only_texts && text::speaks(&parts) && self.no_text(&parts)
+    }
+
+    /// Whether a conjunction takes no text.
+    fn no_text(&mut self, parts: &[Part<'_>]) -> bool {
+        self.spend(AUTOMATA);
+        text::difference(parts, None) == Some(Difference::None)
     }
 
     /// Whether every value of the conjunction meets one keyword.
@@ -513,11 +523,9 @@ impl Prover {
                 return true;
             }
         }
-        if mask == types::STRING && text::speaks(&parts) {
-            self.spend(AUTOMATA);
-            if text::difference(&parts, None) == Some(Difference::None) {
-                return true;
-            }
+        // One pattern that takes nothing is rarer than it costs to look for.
+        if mask == types::STRING && text::contends(&parts) && self.no_text(&parts) {
+            return true;
         }
         parts.iter().any(|part| {
             part.sub("not").is_some_and(|not| self.contains(nodes, not, depth))

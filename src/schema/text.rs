@@ -92,11 +92,24 @@ pub enum Outer<'a> {
     Schemas(&'a [Node<'a>]),
 }
 
-/// Whether a conjunction says anything of texts that takes an automaton to follow.
+/// Whether a conjunction says anything of texts that takes an automaton to follow; lengths alone are counted.
 pub fn speaks(parts: &[Part<'_>]) -> bool {
-    parts.iter().any(|p| {
-        p.keywords.keys().any(|k| matches!(k.as_str(), "pattern" | "minLength" | "maxLength" | "not"))
-    })
+    parts.iter().any(|p| p.keywords.iter().any(|(k, v)| k == "pattern" || k == "not" && names_a_pattern(v)))
+}
+
+/// Whether a conjunction says several things of texts, one of them by a pattern.
+pub fn contends(parts: &[Part<'_>]) -> bool {
+    let says = |k: &&String| matches!(k.as_str(), "pattern" | "minLength" | "maxLength" | "not");
+    speaks(parts) && parts.iter().flat_map(|p| p.keywords.keys()).filter(says).count() > 1
+}
+
+/// Whether a `pattern` stands anywhere in a schema.
+pub fn names_a_pattern(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(k, v)| k == "pattern" || names_a_pattern(v)),
+        Value::Array(items) => items.iter().any(names_a_pattern),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 /// A set of texts by way of the sets that the leaves stand for.
