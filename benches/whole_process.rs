@@ -59,6 +59,32 @@ fn compare(what: &str, before: &Path, after: &Path) {
     );
 }
 
+/// Releases of a real server of that size, one after another, from the folder that `TOOLPACT_CORPUS` names.
+fn releases() {
+    let corpus = std::env::var("TOOLPACT_CORPUS")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/corpus").to_owned());
+    let folder = Path::new(&corpus).join("servers/github-mcp-server");
+    for (before, after) in
+        [("v1.1.0", "v1.1.1"), ("v1.10.0", "v1.10.1"), ("v1.0.4", "v1.0.5"), ("v1.0.5", "v1.1.0")]
+    {
+        let file = |version: &str| folder.join(format!("{version}.json"));
+        let (before, after) = (file(before), file(after));
+        let tools = |path: &Path| -> Option<Vec<Value>> {
+            let value: Value = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+            value["tools"].as_array().cloned()
+        };
+        let (Some(old), Some(new)) = (tools(&before), tools(&after)) else {
+            println!(
+                "no lists of a real server in {}; TOOLPACT_CORPUS names another folder",
+                folder.display()
+            );
+            return;
+        };
+        let changed = old.iter().filter(|tool| !new.contains(tool)).count();
+        compare(&format!("a real release, {changed} of {} tools changed", old.len()), &before, &after);
+    }
+}
+
 fn main() {
     let dir = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: String| {
@@ -71,6 +97,7 @@ fn main() {
         let after = write("after.json", list("release-2", changed, "release-3"));
         compare(&format!("119 tools, {changed} from the next release"), &before, &after);
     }
+    releases();
     let toolpact = env!("CARGO_BIN_EXE_toolpact");
     let times =
         (0..ROUNDS).map(|_| timed(Command::new(toolpact).args(["explain", "required-added"]))).collect();
