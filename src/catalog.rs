@@ -20,7 +20,7 @@ pub use version::{CatalogVersion, ContractVersion};
 
 use crate::{
     contract::Digests,
-    diff::{Assumption, Level, Report},
+    diff::{Assumption, Formats, Level, Options, Report},
     json::Digest,
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::Provenance,
@@ -123,6 +123,8 @@ pub struct ServerPin {
 pub struct Policy {
     /// What callers are taken to send.
     pub assume: Assumption,
+    /// What a `format` is taken for.
+    pub formats: Formats,
     /// Levels that block a draft and a gate. Absolute findings block whatever stands here.
     pub fail_on: Vec<Level>,
 }
@@ -130,11 +132,21 @@ pub struct Policy {
 impl Default for Policy {
     /// `declared`; breaking and undecided block: unknown is never read as compatible.
     fn default() -> Self {
-        Self { assume: Assumption::Declared, fail_on: vec![Level::Breaking, Level::Undecided] }
+        Self {
+            assume: Assumption::Declared,
+            formats: Formats::Risky,
+            fail_on: vec![Level::Breaking, Level::Undecided],
+        }
     }
 }
 
 impl Policy {
+    /// How a diff is judged under it.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options { assume: self.assume, formats: self.formats }
+    }
+
     /// Whether a report passes, and if not, the first finding that blocks with its tool.
     #[must_use]
     pub fn blocks<'r>(

@@ -17,7 +17,8 @@ pub mod walk;
 use std::collections::BTreeMap;
 
 pub use finding::{
-    Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport, Verdict, Verdicts, Witness,
+    Assumption, Bump, Finding, Formats, Level, Options, Report, Status, Surface, ToolReport, Verdict,
+    Verdicts, Witness,
 };
 
 use crate::{contract::Contract, name::ServerName};
@@ -36,10 +37,11 @@ pub struct Side {
     pub servers: Vec<(Option<ServerName>, Vec<Contract>)>,
 }
 
-/// Diffs two sides under an assumption; the verdict under the other assumption is computed as well and stands in
+/// Diffs two sides as the options say; the verdict under the other assumption is computed as well and stands in
 /// [`Report::verdicts`].
 #[must_use]
-pub fn diff(baseline: &Side, candidate: &Side, assumption: Assumption) -> Report {
+pub fn diff(baseline: &Side, candidate: &Side, options: impl Into<Options>) -> Report {
+    let options: Options = options.into();
     let (before, after) = (by_server(baseline, candidate), by_server(candidate, baseline));
     let mut servers: Vec<&String> = before.keys().chain(after.keys()).collect();
     servers.sort_unstable();
@@ -50,7 +52,7 @@ pub fn diff(baseline: &Side, candidate: &Side, assumption: Assumption) -> Report
     for server in servers {
         let none = Vec::new();
         let (b, c) = (before.get(server).unwrap_or(&none), after.get(server).unwrap_or(&none));
-        for judged in tool::compare(server, b, c, assumption) {
+        for judged in tool::compare(server, b, c, options) {
             verdicts.declared = verdicts.declared.max(judged.verdicts.declared);
             verdicts.strict = verdicts.strict.max(judged.verdicts.strict);
             match judged.report {
@@ -68,7 +70,8 @@ pub fn diff(baseline: &Side, candidate: &Side, assumption: Assumption) -> Report
     });
     Report {
         verdict: tools.iter().map(|t| t.verdict).max().unwrap_or(Level::Compatible),
-        assumption,
+        assumption: options.assume,
+        formats: options.formats,
         verdicts,
         required_bump: tools.iter().map(|t| t.required_bump).max().unwrap_or(Bump::None),
         baseline: baseline.label.clone(),

@@ -39,6 +39,8 @@ pub struct Schema {
     /// The same set of values, written in 2020-12; `Err` says what could not be translated.
     translated: Result<Value, String>,
     draft: Draft,
+    /// `format` rejects values.
+    formats: bool,
     /// It is known to compile, though nobody has compiled it yet.
     plain: bool,
     validator: OnceLock<Option<Validator>>,
@@ -81,11 +83,20 @@ pub enum Answer {
 }
 
 impl Schema {
-    /// Reads a schema. `$schema` chooses the dialect; absent, it is 2020-12 (MCP 2025-11-25, SEP-1613).
+    /// Reads a schema in which `format` is an annotation; see [`Self::reading`].
+    ///
+    /// # Errors
+    /// As [`Self::reading`].
+    pub fn new(source: &Value) -> Result<Self, InvalidSchema> {
+        Self::reading(source, false)
+    }
+
+    /// Reads a schema. `$schema` chooses the dialect; absent, it is 2020-12 (MCP 2025-11-25, SEP-1613). `formats` says
+    /// whether a `format` that its dialect defines rejects values.
     ///
     /// # Errors
     /// Where the meta-schema of its dialect rejects it, or it nests or grows beyond [`limits`].
-    pub fn new(source: &Value) -> Result<Self, InvalidSchema> {
+    pub fn reading(source: &Value, formats: bool) -> Result<Self, InvalidSchema> {
         let nodes = limits::nodes(source);
         if nodes > limits::MAX_NODES {
             return Err(InvalidSchema(format!("it has {nodes} members, the limit is {}", limits::MAX_NODES)));
@@ -95,15 +106,15 @@ impl Schema {
         let compiled = OnceLock::new();
         if !plain {
             // Building a validator asks the meta-schema; only where it fails is it worth knowing what failed.
-            let validator = compiled.get_or_init(|| validator(source, draft, false));
+            let validator = compiled.get_or_init(|| validator(source, draft, formats, false));
             if validator.is_none()
                 && let Err(error) = jsonschema::meta::options().validate(source)
             {
                 return Err(InvalidSchema(format!("{error} at `{}`", error.instance_path())));
             }
         }
-        let translated = dialect::translate(source, draft);
-        Ok(Self { source: source.clone(), translated, draft, plain, validator: compiled })
+        let translated = dialect::translate(source, draft, formats);
+        Ok(Self { source: source.clone(), translated, draft, formats, plain, validator: compiled })
     }
 
     /// The set of values whose objects hold only properties that this schema declares, at every depth. Objects of
@@ -122,7 +133,8 @@ impl Schema {
         let source = rewrite(self.translated.as_ref().map_err(Clone::clone)?)?;
         let draft = Draft::Draft202012;
         let plain = form::is_plain(&source, draft);
-        Ok(Self { translated: Ok(source.clone()), source, draft, plain, validator: OnceLock::new() })
+        let (formats, validator) = (self.formats, OnceLock::new());
+        Ok(Self { translated: Ok(source.clone()), source, draft, formats, plain, validator })
     }
 
     /// Whether both are written alike, so that what is known of one is known of the other.
@@ -158,13 +170,13 @@ impl Schema {
     }
 
     fn validator(&self) -> Option<&Validator> {
-        self.validator.get_or_init(|| validator(&self.source, self.draft, self.plain)).as_ref()
+        self.validator.get_or_init(|| validator(&self.source, self.draft, self.formats, self.plain)).as_ref()
     }
 }
 
-/// A validator under this dialect. `format` and the `content…` keywords are annotations, as 2020-12 has them and as older
-/// dialects allow. `plain` schemas are known to be valid ([`form`]).
-fn validator(schema: &Value, draft: Draft, plain: bool) -> Option<Validator> {
+/// A validator under this dialect. The `content…` keywords are annotations, as 2020-12 has them and as older dialects
+/// allow; so is `format` unless it is asserted. `plain` schemas are known to be valid ([`form`]).
+fn validator(schema: &Value, draft: Draft, formats: bool, plain: bool) -> Option<Validator> {
     thread_local! {
         // The two sides of a pair and what is made of them hold the same patterns, and compiling one costs as much as
         // all else in a schema.
@@ -179,7 +191,7 @@ fn validator(schema: &Value, draft: Draft, plain: bool) -> Option<Validator> {
     });
     let options = jsonschema::options()
         .with_pattern_cache(patterns)
-        .should_validate_formats(false)
+        .should_validate_formats(formats)
         .without_content_encoding_support("base64")
         .without_content_media_type_support("application/json")
         .offline();
@@ -237,8 +249,8 @@ pub(crate) fn by_search(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Ans
     match both {
         Err(reason) => Answer::Unknown(reason),
         // The algebra would pass over it.
-        Ok((a, b)) if dialect::says_written_whole(a) || dialect::says_written_whole(b) => Answer::Unknown(
-            "`integer` of draft-04 does not take `1.0`, which the set algebra does not know".to_owned(),
+        Ok((a, b)) if dialect::is_opaque(a) || dialect::is_opaque(b) => Answer::Unknown(
+            "the set algebra knows neither asserted formats nor the `integer` of draft-04".to_owned(),
         ),
         Ok((a, b)) => match algebra::contained(a, b) {
             algebra::Outcome::Contained => Answer::Contained("set algebra"),

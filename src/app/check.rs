@@ -10,7 +10,7 @@ use super::{App, AppError, Kind, view};
 use crate::{
     catalog::{CatalogVersion, Policy},
     contract::Contract,
-    diff::{Assumption, Level, Report, Side, diff},
+    diff::{Assumption, Formats, Level, Options, Report, Side, diff},
     mcp::{self, Limits, Source},
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{Evidence, Listing, Outcome},
@@ -151,7 +151,14 @@ fn stricter(a: Policy, b: Policy) -> Policy {
             fail_on.push(level);
         }
     }
-    Policy { assume, fail_on }
+    // What is asserted can break; what may be either can be a risk.
+    let rank = |formats| match formats {
+        Formats::Assert => 2,
+        Formats::Risky => 1,
+        Formats::Annotate => 0,
+    };
+    let formats = if rank(a.formats) >= rank(b.formats) { a.formats } else { b.formats };
+    Policy { assume, formats, fail_on }
 }
 
 /// Diffs that compute at once. More would only take turns on the cores, and each holds two lists in memory.
@@ -163,8 +170,8 @@ static TURNS: Semaphore = Semaphore::const_new(DIFFS_AT_ONCE);
 ///
 /// # Errors
 /// Where the thread ended before it was done.
-pub async fn compared(baseline: Side, candidate: Side, assumption: Assumption) -> Result<Report, AppError> {
-    in_turn(move || diff(&baseline, &candidate, assumption)).await
+pub async fn compared(baseline: Side, candidate: Side, options: Options) -> Result<Report, AppError> {
+    in_turn(move || diff(&baseline, &candidate, options)).await
 }
 
 /// The same for two saved answers; reading them is computing as well.
@@ -174,10 +181,10 @@ pub async fn compared(baseline: Side, candidate: Side, assumption: Assumption) -
 pub async fn compared_texts(
     baseline: (&'static str, Box<RawValue>),
     candidate: (&'static str, Box<RawValue>),
-    assumption: Assumption,
+    options: Options,
 ) -> Result<Report, AppError> {
     let side = |(label, text): (&str, Box<RawValue>)| view::file_side(label, text.get());
-    in_turn(move || Ok(diff(&side(baseline)?, &side(candidate)?, assumption))).await?
+    in_turn(move || Ok(diff(&side(baseline)?, &side(candidate)?, options))).await?
 }
 
 async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {
@@ -238,7 +245,8 @@ mod tests {
 
     #[test]
     fn of_two_policies_the_stricter_holds() {
-        let strict = Policy { assume: Assumption::Strict, fail_on: vec![Level::Risky] };
+        let strict =
+            Policy { assume: Assumption::Strict, formats: Formats::Annotate, fail_on: vec![Level::Risky] };
         let both = stricter(Policy::default(), strict);
         assert_eq!(both.assume, Assumption::Strict);
         assert_eq!(both.fail_on, [Level::Breaking, Level::Undecided, Level::Risky]);

@@ -14,7 +14,7 @@ use crate::{
         Catalog, CatalogVersion, Draft, DraftStatus, Policy, ServerPin, Version,
         draft::{self, Release},
     },
-    diff::{Assumption, Report, Side},
+    diff::{Assumption, Options, Report, Side},
     name::{CatalogName, ServerName},
     store::{Decision, NewDraft, StoreError},
 };
@@ -97,7 +97,8 @@ impl App {
             let (_, contracts) = self.contracts(&pin.server, &pin.snapshot).await?;
             releases.push(Release { pin, contracts });
         }
-        compared(baseline, sides::candidate(draft.report.candidate, &releases), assumption).await
+        let options = Options { assume: assumption, formats: draft.report.formats };
+        compared(baseline, sides::candidate(draft.report.candidate, &releases), options).await
     }
 
     /// Makes a pending draft an approved version. Where the catalog's policy blocks its report, `accept_breaking` has
@@ -121,7 +122,7 @@ impl App {
             return Err(stale_draft(&draft, newest));
         }
         let policy = self.known_catalog(catalog).await?.policy;
-        if policy.assume != draft.report.assumption {
+        if policy.options() != draft.report.options() {
             return Err(judged_otherwise(&draft, &policy));
         }
         passes(&policy, &draft, accept_breaking)?;
@@ -188,7 +189,7 @@ impl App {
         let baseline = self.baseline(base.as_ref()).await?;
         let label = releases.iter().map(|r| format!("{}@{}", r.pin.server, r.pin.snapshot.short()));
         let label = label.collect::<Vec<_>>().join(", ");
-        let report = compared(baseline, sides::candidate(label, &releases), catalog.policy.assume).await?;
+        let report = compared(baseline, sides::candidate(label, &releases), catalog.policy.options()).await?;
         let older = match &base {
             Some(base) if draft::has_newcomers(base, &releases) => self.store.versions(&catalog.name).await?,
             Some(_) | None => Vec::new(),
@@ -212,7 +213,7 @@ impl App {
         let last = last.filter(|d| {
             d.base == new.base
                 && d.digest == new.content.digest()
-                && d.report.assumption == new.report.assumption
+                && d.report.options() == new.report.options()
                 && d.report.tools == new.report.tools
         });
         match last {
@@ -365,8 +366,9 @@ fn passes(policy: &Policy, draft: &Draft, accept_breaking: bool) -> Result<(), A
 /// The policy took callers to send something else when the draft was judged, so its report says nothing under this one.
 fn judged_otherwise(draft: &Draft, policy: &Policy) -> AppError {
     let message = format!(
-        "draft `d-{}` was judged under the assumption `{}`, the policy of catalog `{}` says `{}` now",
-        draft.id, draft.report.assumption, draft.catalog, policy.assume
+        "draft `d-{}` was judged under the assumption `{}` with formats `{}`, the policy of catalog `{}` says `{}` \
+         and `{}` now",
+        draft.id, draft.report.assumption, draft.report.formats, draft.catalog, policy.assume, policy.formats
     );
     AppError::new(Kind::Conflict, "stale-draft", message)
         .help("draft again, and review what differs from that")

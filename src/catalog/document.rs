@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     contract::{self, Digests},
-    diff::{Assumption, Level},
+    diff::{Assumption, Formats, Level},
     json::Digest,
     name::{CatalogName, ServerName},
     snapshot::Provenance,
@@ -72,7 +72,7 @@ pub struct DocumentError {
 }
 
 const TOP: [&str; 5] = ["catalog", "catalogVersion", "policy", "servers", "tools"];
-const POLICY: [&str; 2] = ["assume", "failOn"];
+const POLICY: [&str; 3] = ["assume", "formats", "failOn"];
 const SERVER: [&str; 5] = ["command", "url", "snapshot", "version", "protocol"];
 const TOOL: [&str; 6] = ["name", "server", "contractVersion", "compatibility", "status", "digests"];
 const DIGESTS: [&str; 4] = ["policy", "raw", "contract", "presentation"];
@@ -226,6 +226,10 @@ fn policy(at: &At<'_>) -> Result<Policy, Fault> {
     let mut policy = Policy::default();
     if let Some(at) = fields.get("assume") {
         policy.assume = at.word(&[Assumption::Declared, Assumption::Strict], Assumption::as_str)?;
+    }
+    if let Some(at) = fields.get("formats") {
+        policy.formats =
+            at.word(&[Formats::Assert, Formats::Annotate, Formats::Risky], |f: Formats| f.as_str())?;
     }
     if let Some(at) = fields.get("failOn") {
         let levels = [Level::Breaking, Level::Undecided, Level::Risky, Level::Compatible];

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     app::{AppError, Kind},
-    diff::{Assumption, Report},
+    diff::{Assumption, Formats, Options, Report},
 };
 
 /// Show what changed between two tool lists, what it breaks, and the call that proves it.
@@ -23,6 +23,9 @@ pub(super) struct Args {
     /// What callers are taken to send.
     #[arg(long, value_enum, default_value_t)]
     assume: Assume,
+    /// What a `format` is taken for.
+    #[arg(long, value_enum, default_value_t)]
+    format_policy: FormatPolicy,
     /// How a witness is written.
     #[arg(long, value_enum, default_value_t)]
     witness: Shown,
@@ -39,6 +42,28 @@ pub(super) enum Assume {
     Declared,
     /// Anything that the baseline allows.
     Strict,
+}
+
+/// What a `format` is taken for, as an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum FormatPolicy {
+    /// It rejects values, as `pattern` does.
+    Assert,
+    /// It says something to readers only.
+    Annotate,
+    /// It may do either, so a change of it is a risk.
+    #[default]
+    Risky,
+}
+
+impl From<FormatPolicy> for Formats {
+    fn from(policy: FormatPolicy) -> Self {
+        match policy {
+            FormatPolicy::Assert => Self::Assert,
+            FormatPolicy::Annotate => Self::Annotate,
+            FormatPolicy::Risky => Self::Risky,
+        }
+    }
 }
 
 /// The forms of a witness.
@@ -81,7 +106,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let (baseline, candidate) = side::both(&args.baseline, &args.candidate, context);
     let (baseline, candidate) = (baseline?, candidate?);
     let offline = side::offline(&args.baseline) && side::offline(&args.candidate);
-    let report = args.witness.apply(side::diffed(baseline, candidate, args.assume.into(), offline)?);
+    let options = Options { assume: args.assume.into(), formats: args.format_policy.into() };
+    let report = args.witness.apply(side::diffed(baseline, candidate, options, offline)?);
     let answer = match args.format {
         Format::Text => text::report(&report, text::Style::of_stdout()),
         Format::Json => json::document(&report)?,

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use super::{
     Answer,
     context::{Access, Context, block_on},
-    diff::{Assume, Shown},
+    diff::{Assume, FormatPolicy, Shown},
     exit,
     render::{Format, json, safe, text},
     side::{self, Named},
@@ -38,6 +38,9 @@ pub(super) struct Args {
     /// `breaking,undecided`. Absolute findings block whatever stands here.
     #[arg(long, value_enum, value_name = "LEVELS", value_delimiter = ',')]
     fail_on: Option<Vec<Blocking>>,
+    /// What a `format` is taken for. Default: what the baseline's catalog says, otherwise `risky`.
+    #[arg(long, value_enum)]
+    format_policy: Option<FormatPolicy>,
     /// How a witness is written.
     #[arg(long, value_enum, default_value_t)]
     witness: Shown,
@@ -80,6 +83,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     if let Some(assume) = args.assume {
         policy.assume = assume.into();
     }
+    if let Some(formats) = args.format_policy {
+        policy.formats = formats.into();
+    }
     if let Some(levels) = &args.fail_on {
         policy.fail_on = levels.iter().filter_map(|l| l.level()).collect();
     }
@@ -89,7 +95,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     }
     let label = candidate.label.clone();
     let offline = side::offline(&args.baseline) && matches!(source, Chosen::File(_));
-    let report = args.witness.apply(side::diffed(baseline, candidate, policy.assume, offline)?);
+    let report = args.witness.apply(side::diffed(baseline, candidate, policy.options(), offline)?);
     let gate = check::gate(report, &policy);
     let text = match args.format {
         Format::Text => {

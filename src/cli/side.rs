@@ -9,7 +9,7 @@ use std::{
 use super::context::{Access, Context, block_on};
 use crate::{
     app::{AppError, Kind, check, view},
-    diff::{Assumption, Report, Side, diff},
+    diff::{Options, Report, Side, diff},
     snapshot::{Listing, MAX_FILE_BYTES},
 };
 
@@ -74,13 +74,13 @@ pub(super) fn offline(text: &str) -> bool {
 pub(super) fn diffed(
     baseline: Side,
     candidate: Side,
-    assume: Assumption,
+    options: Options,
     offline: bool,
 ) -> Result<Report, AppError> {
     if !offline {
-        return block_on(check::compared(baseline, candidate, assume));
+        return block_on(check::compared(baseline, candidate, options));
     }
-    let report = diff(&baseline, &candidate, assume);
+    let report = diff(&baseline, &candidate, options);
     // The process ends soon: giving two long lists back piece by piece is a tenth of its time.
     std::mem::forget((baseline, candidate));
     Ok(report)

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    finding::{Assumption, Level},
+    finding::{Assumption, Formats, Level},
     rule::Rule,
 };
 
@@ -20,6 +20,9 @@ pub struct Case {
     /// What callers are taken to send.
     #[serde(default)]
     pub assume: Assumption,
+    /// What a `format` is taken for.
+    #[serde(default)]
+    pub formats: Formats,
     /// Before.
     pub baseline: Value,
     /// After.

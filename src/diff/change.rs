@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{effect::Effect, finding::Surface};
+use super::{
+    effect::Effect,
+    finding::{Formats, Surface},
+};
 use crate::{
     json::{self, Pointer},
     schema::{self, types},
@@ -77,6 +80,8 @@ pub struct Pair<'a> {
     pub nodes: (&'a Value, &'a Value),
     /// Their documents.
     pub roots: (&'a Value, &'a Value),
+    /// What a `format` is taken for.
+    pub formats: Formats,
 }
 
 /// What a rule saw.

@@ -19,6 +19,52 @@ pub enum Assumption {
     Strict,
 }
 
+/// What a `format` is taken for: an annotation by the specification (2020-12 validation, 7.2.1), asserted by many servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Formats {
+    /// It rejects values, as `pattern` does.
+    Assert,
+    /// It says something to readers only.
+    Annotate,
+    /// It may do either, so a change of it is a risk.
+    #[default]
+    Risky,
+}
+
+impl Formats {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Assert => "assert",
+            Self::Annotate => "annotate",
+            Self::Risky => "risky",
+        }
+    }
+}
+
+impl fmt::Display for Formats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How a diff is to be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// What callers are taken to send.
+    pub assume: Assumption,
+    /// What a `format` is taken for.
+    pub formats: Formats,
+}
+
+impl From<Assumption> for Options {
+    fn from(assume: Assumption) -> Self {
+        Self { assume, ..Self::default() }
+    }
+}
+
 /// How bad one finding is, the worst last, so that the largest of several is their fold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -265,6 +311,9 @@ pub struct Report {
     pub verdict: Verdict,
     /// What callers were taken to send.
     pub assumption: Assumption,
+    /// What a `format` was taken for.
+    #[serde(default)]
+    pub formats: Formats,
     /// Both answers.
     pub verdicts: Verdicts,
     /// The largest bump any tool needs.
@@ -282,6 +331,12 @@ pub struct Report {
 }
 
 impl Report {
+    /// How it was judged.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options { assume: self.assumption, formats: self.formats }
+    }
+
     /// All findings with their tool: worst first, and of a level those that a witness proves.
     pub fn findings(&self) -> impl Iterator<Item = (&ToolReport, &Finding)> {
         let mut all: Vec<_> =

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     change::{Change, Place},
     effect,
-    finding::{Assumption, Level, Surface, Verdicts, Witness},
+    finding::{Assumption, Formats, Level, Options, Surface, Verdicts, Witness},
     rule::Remark,
     rules::{invalid_schema, notation_changed, undecided_change, unexplained_change},
     walk,
@@ -38,7 +38,7 @@ pub(super) fn judge(
     surface: Surface,
     baseline: &Document<'_>,
     candidate: &Document<'_>,
-    assumption: Assumption,
+    options: Options,
 ) -> Judged {
     // On both sides, or it would look like a change.
     let say = surface == Surface::Input && can_be_said(baseline.schema) && can_be_said(candidate.schema);
@@ -49,22 +49,22 @@ pub(super) fn judge(
         verdicts: Verdicts { declared: remark.level, strict: remark.level },
         remarks: vec![(remark, None)],
     };
-    let before = Schema::new(baseline);
-    let (before, after) = match (before, Schema::new(candidate)) {
+    let read = |schema| Schema::reading(schema, options.formats == Formats::Assert);
+    let (before, after) = match (read(baseline), read(candidate)) {
         (Ok(before), Ok(after)) => (before, after),
         (Ok(_), Err(e)) => return only(invalid_schema::remark(surface, &e.to_string(), true)),
         (Err(e), _) => return only(invalid_schema::remark(surface, &e.to_string(), false)),
     };
     let answers = ask(surface, &before, &after, callable(surface, baseline));
-    let changes = walk::changes(surface, &written, &rewritten);
-    let context = Context { surface, baseline: &written, candidate: &rewritten };
+    let changes = walk::changes(surface, &written, &rewritten, options.formats);
+    let context = Context { surface, baseline: &written, candidate: &rewritten, formats: options.formats };
     let declared = context.findings(&answers.declared, &changes, Assumption::Declared);
     let strict = context.findings(&answers.strict, &changes, Assumption::Strict);
     let fold = |remarks: &[(Remark, Option<Witness>)]| {
         remarks.iter().map(|(r, _)| r.level).max().unwrap_or(Level::Compatible)
     };
     let verdicts = Verdicts { declared: fold(&declared), strict: fold(&strict) };
-    let mut remarks = match assumption {
+    let mut remarks = match options.assume {
         Assumption::Declared => declared,
         Assumption::Strict => strict,
     };
@@ -208,6 +208,7 @@ fn only_rejected(answer: Answer, by: &Schema) -> Answer {
 
 struct Context<'a> {
     surface: Surface,
+    formats: Formats,
     baseline: &'a Value,
     candidate: &'a Value,
 }
@@ -287,7 +288,7 @@ impl Context<'_> {
         doubt: &str,
     ) -> (Level, Option<Witness>, Option<String>) {
         let document = |schema: &Value, root: &Value| -> Option<Schema> {
-            Schema::new(&with_definitions(schema, root)?).ok()
+            Schema::reading(&with_definitions(schema, root)?, self.formats == Formats::Assert).ok()
         };
         let before = document(&change.nodes.0, self.baseline);
         let after = document(&change.nodes.1, self.candidate);

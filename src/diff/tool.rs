@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use super::{
-    finding::{Assumption, Bump, Finding, Level, Status, Surface, ToolReport, Verdicts, Witness},
+    finding::{Bump, Finding, Level, Options, Status, Surface, ToolReport, Verdicts, Witness},
     judge::{Document, judge},
     rule::{Check, Remark, Tools},
     rules::{self, duplicate_tool_name, notation_changed, tool_added, tool_removed, undecided_change},
@@ -32,7 +32,7 @@ pub(super) fn compare(
     server: &str,
     before: &[&Contract],
     after: &[&Contract],
-    assumption: Assumption,
+    options: Options,
 ) -> Vec<Compared> {
     // An index keeps two long lists from being compared name by name.
     let index = |side: &[&'_ Contract]| {
@@ -51,12 +51,12 @@ pub(super) fn compare(
         }
         Some(match is.get(&old.name).map(Vec::as_slice) {
             None => whole(server, old, Status::Removed, tool_removed::remark(old, &added)),
-            Some([new]) if was[&old.name].len() == 1 => release(server, old, after[*new], assumption),
+            Some([new]) if was[&old.name].len() == 1 => release(server, old, after[*new], options),
             Some(entries) => {
                 let entries: Vec<&Contract> = entries.iter().map(|j| after[*j]).collect();
                 // Callers may have relied on any entry, and may get any.
                 let olds: Vec<&Contract> = was[&old.name].iter().map(|j| before[*j]).collect();
-                repeated(server, &olds, &entries, assumption)
+                repeated(server, &olds, &entries, options)
             }
         })
     };
@@ -130,11 +130,11 @@ fn whole(server: &str, tool: &Contract, status: Status, remark: Remark) -> Compa
 }
 
 /// A name that a list gives to several tools: every old entry against every new one, the worst counts.
-fn repeated(server: &str, olds: &[&Contract], news: &[&Contract], assumption: Assumption) -> Compared {
+fn repeated(server: &str, olds: &[&Contract], news: &[&Contract], options: Options) -> Compared {
     let mut worst: Option<Compared> = None;
     for old in olds {
         for new in news {
-            let compared = release(server, old, new, assumption);
+            let compared = release(server, old, new, options);
             let rank = |c: &Compared| (c.verdicts.declared.max(c.verdicts.strict), c.report.is_some());
             if worst.as_ref().is_none_or(|w| rank(&compared) > rank(w)) {
                 worst = Some(compared);
@@ -172,7 +172,7 @@ fn add(compared: &mut Compared, server: &str, tool: &str, remark: Remark) {
 }
 
 /// Two releases of one tool.
-fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption) -> Compared {
+fn release(server: &str, old: &Contract, new: &Contract, options: Options) -> Compared {
     if old.same_raw(new) {
         return Compared::same();
     }
@@ -189,14 +189,14 @@ fn release(server: &str, old: &Contract, new: &Contract, assumption: Assumption)
         && was != is
     {
         let (before, after) = (document(old.input_schema(), was), document(new.input_schema(), is));
-        merge(judge(Surface::Input, &before, &after, assumption));
+        merge(judge(Surface::Input, &before, &after, options));
     }
     let (was, is) = (old.normal().get("outputSchema"), new.normal().get("outputSchema"));
     if let (Some(before), Some(after), Some(was), Some(is)) =
         (old.output_schema(), new.output_schema(), was, is)
         && was != is
     {
-        merge(judge(Surface::Output, &document(before, was), &document(after, is), assumption));
+        merge(judge(Surface::Output, &document(before, was), &document(after, is), options));
     }
     let mut told = Vec::new();
     for rule in rules::all() {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     change::{Change, Pair, Place, Step},
     effect::Effect,
-    finding::Surface,
+    finding::{Formats, Surface},
     rules,
 };
 use crate::{
@@ -24,9 +24,10 @@ const MAX_DEPTH: usize = 32;
 
 /// Every change between two schema documents.
 #[must_use]
-pub fn changes(surface: Surface, baseline: &Value, candidate: &Value) -> Vec<Change> {
+pub fn changes(surface: Surface, baseline: &Value, candidate: &Value, formats: Formats) -> Vec<Change> {
     let mut walk = Walk {
         surface,
+        formats,
         roots: (baseline, candidate),
         same_roots: json::equal(baseline, candidate),
         met: Vec::new(),
@@ -39,6 +40,7 @@ pub fn changes(surface: Surface, baseline: &Value, candidate: &Value) -> Vec<Cha
 
 struct Walk<'a> {
     surface: Surface,
+    formats: Formats,
     roots: (&'a Value, &'a Value),
     /// A reference means the same on both sides.
     same_roots: bool,
@@ -93,6 +95,7 @@ impl Walk<'_> {
                     types: (types::ALL, types::ALL),
                     nodes: (b, c),
                     roots: self.roots,
+                    formats: self.formats,
                 };
                 let message = if effect == Effect::Narrowed {
                     format!("{} is no longer allowed", pair.subject())
@@ -117,6 +120,7 @@ impl Walk<'_> {
             types: (before.types(), after.types()),
             nodes: (b, c),
             roots: self.roots,
+            formats: self.formats,
         };
         for rule in rules::all() {
             if let rules::Check::Schema(check) = rule.check {

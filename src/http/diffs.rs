@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::{Error, extract::Body};
 use crate::{
     app::check,
-    diff::{Assumption, Report},
+    diff::{Assumption, Formats, Options, Report},
 };
 
 #[derive(Deserialize)]
@@ -18,10 +18,13 @@ pub(super) struct DiffBody {
     candidate: Box<RawValue>,
     #[serde(default)]
     assume: Assumption,
+    #[serde(default)]
+    formats: Formats,
 }
 
 /// Diffs two saved `tools/list` answers.
 pub(super) async fn make_diff(Body(body): Body<DiffBody>) -> Result<Json<Report>, Error> {
     let (baseline, candidate) = (("baseline", body.baseline), ("candidate", body.candidate));
-    Ok(Json(check::compared_texts(baseline, candidate, body.assume).await?))
+    let options = Options { assume: body.assume, formats: body.formats };
+    Ok(Json(check::compared_texts(baseline, candidate, options).await?))
 }

@@ -15,6 +15,24 @@ use crate::{
 /// or exponent part" (draft-04 core, 3.5), so `1.0` is none. Only the same words prove it.
 pub const WRITTEN_WHOLE: &str = "writtenWhole";
 
+/// No keyword of anybody's: a `format` that rejects values. Only the same words prove it.
+pub const ASSERTED_FORMAT: &str = "assertedFormat";
+
+/// What the set algebra does not know, and would pass over.
+pub const OPAQUE: [&str; 2] = [WRITTEN_WHOLE, ASSERTED_FORMAT];
+
+/// The first dialect in which validators know a format; the one after all for a format of nobody's, which rejects nothing.
+fn defined(format: &str) -> Draft {
+    match format {
+        "date-time" | "date" | "time" | "email" | "idn-email" | "hostname" | "ipv4" | "ipv6" | "uri"
+        | "regex" => Draft::Draft4,
+        "uri-reference" | "uri-template" | "json-pointer" => Draft::Draft6,
+        "relative-json-pointer" | "idn-hostname" | "iri" | "iri-reference" => Draft::Draft7,
+        "uuid" | "duration" => Draft::Draft201909,
+        _ => Draft::Unknown,
+    }
+}
+
 /// The dialect a schema names; 2020-12 where it names none or one we do not know.
 #[must_use]
 pub fn of(schema: &Value) -> Draft {
@@ -107,8 +125,8 @@ fn since(keyword: &str) -> Draft {
 ///
 /// # Errors
 /// Names what has no exact translation.
-pub fn translate(schema: &Value, draft: Draft) -> Result<Value, String> {
-    let mut translator = Translator { draft, targets: Vec::new() };
+pub fn translate(schema: &Value, draft: Draft, formats: bool) -> Result<Value, String> {
+    let mut translator = Translator { draft, formats, targets: Vec::new() };
     let mut out = translator.node(schema, true)?;
     if let Value::Object(members) = &mut out {
         members.shift_remove("$schema");
@@ -126,6 +144,8 @@ pub fn translate(schema: &Value, draft: Draft) -> Result<Value, String> {
 
 struct Translator<'a> {
     draft: Draft,
+    /// `format` rejects values.
+    formats: bool,
     /// What references point to.
     targets: Vec<&'a str>,
 }
@@ -139,7 +159,7 @@ impl<'a> Translator<'a> {
         let mut out = Map::new();
         for (key, value) in members {
             let unread = ref_only && !matches!(key.as_str(), "$ref" | "$defs" | "definitions");
-            if unread || draft < since(key) || is_retired(key, draft) || key == WRITTEN_WHOLE {
+            if unread || draft < since(key) || is_retired(key, draft) || OPAQUE.contains(&key.as_str()) {
                 continue;
             }
             match (key.as_str(), value) {
@@ -165,6 +185,16 @@ impl<'a> Translator<'a> {
                 ("type", types) if draft == Draft::Draft4 && names_integer(types) => {
                     out.insert(key.clone(), types.clone());
                     out.insert(WRITTEN_WHOLE.to_owned(), Value::Bool(true));
+                }
+                ("format", Value::String(format)) if self.formats => {
+                    // A later dialect would assert what this one does not know.
+                    if draft >= defined(format) {
+                        out.insert(key.clone(), value.clone());
+                        // Names of hosts follow another RFC since draft-07.
+                        let older = format == "hostname" && draft < Draft::Draft7;
+                        let asserted = if older { "hostname (RFC 1034)" } else { format };
+                        out.insert(ASSERTED_FORMAT.to_owned(), asserted.into());
+                    }
                 }
                 ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) if draft == Draft::Draft4 => {}
                 ("minimum" | "maximum", bound) if draft == Draft::Draft4 => {
@@ -238,9 +268,9 @@ fn reference_alone(members: &Map<String, Value>, draft: Draft) -> bool {
     draft < Draft::Draft201909 && members.get("$ref").is_some_and(Value::is_string)
 }
 
-/// Whether a translated schema says [`WRITTEN_WHOLE`].
-pub fn says_written_whole(translated: &Value) -> bool {
-    holds_key(translated, WRITTEN_WHOLE)
+/// Whether a translated schema says something that the set algebra does not know.
+pub fn is_opaque(translated: &Value) -> bool {
+    OPAQUE.iter().any(|key| holds_key(translated, key))
 }
 
 /// Takes integers and no other numbers.

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{
-    dialect::{WRITTEN_WHOLE, resolve},
+    dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE, resolve},
     facts::{Node, Part, as_count, compare, named_types, type_of},
     pattern::matches,
 };
@@ -124,6 +124,7 @@ impl Evaluation {
                 (step != 0).then(|| n % step == 0)
             }
             // A listed `1` is `1.0` as well.
+            (ASSERTED_FORMAT, Value::String(_)) => None,
             (WRITTEN_WHOLE, Value::Number(n)) => {
                 if json::is_whole(n) {
                     None

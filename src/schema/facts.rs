@@ -8,7 +8,7 @@ use std::{cmp::Ordering, collections::HashSet};
 use serde_json::{Map, Number, Value};
 
 use super::{
-    dialect::{WRITTEN_WHOLE, resolve},
+    dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE, resolve},
     pattern::matches,
 };
 use crate::json;
@@ -404,6 +404,7 @@ pub fn applies_to(keyword: &str) -> Option<u8> {
     Some(match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => types::NUMBER,
         WRITTEN_WHOLE => types::NUMBER,
+        ASSERTED_FORMAT => types::STRING,
         "minLength" | "maxLength" | "pattern" => types::STRING,
         "minItems" | "maxItems" | "uniqueItems" | "items" | "prefixItems" | "contains"
         | "unevaluatedItems" => types::ARRAY,

@@ -267,7 +267,10 @@ mod tests {
                     for schema in [root, inside] {
                         if is_plain(&schema, draft) {
                             plain += 1;
-                            assert!(validator(&schema, draft, false).is_some(), "{schema} is not valid");
+                            assert!(
+                                validator(&schema, draft, false, false).is_some(),
+                                "{schema} is not valid"
+                            );
                             assert!(
                                 jsonschema::meta::options().validate(&schema).is_ok(),
                                 "{schema} is not valid"

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::{
-    dialect::WRITTEN_WHOLE,
+    dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE},
     evaluate,
     facts::{self, Flat, Node, Part, types},
     limits, pattern,
@@ -581,7 +581,7 @@ fn asserts_nothing(keyword: &str, value: &Value) -> bool {
 }
 
 /// Keywords that assert something. Others are annotations by the specification (2020-12 core, 6.5).
-const KNOWN: [&str; 34] = [
+const KNOWN: [&str; 35] = [
     "type",
     "enum",
     "const",
@@ -616,6 +616,7 @@ const KNOWN: [&str; 34] = [
     "unevaluatedItems",
     "$dynamicRef",
     WRITTEN_WHOLE,
+    ASSERTED_FORMAT,
 ];
 
 fn bounded(have: Option<facts::Bound<'_>>, want: &Value, keyword: &str, mask: u8, low: bool) -> bool {

@@ -18,7 +18,7 @@ use regex_automata::{
 use serde_json::Value;
 
 use super::{
-    dialect::resolve,
+    dialect::{ASSERTED_FORMAT, resolve},
     ecma,
     facts::{Node, Part, as_count, named_types, types},
     limits,
@@ -219,6 +219,8 @@ impl Leaves {
             "pattern" => self.leaf(ecma::translate(value.as_str()?)?),
             "minLength" => self.length(as_count(value)?, None),
             "maxLength" => self.length(0, Some(as_count(value)?)),
+            // Known to validators alone.
+            ASSERTED_FORMAT => None,
             "allOf" => Some(Formula::All(self.all(part, keyword, depth)?)),
             "anyOf" => Some(Formula::Any(self.all(part, keyword, depth)?)),
             "oneOf" => Some(Formula::One(self.all(part, keyword, depth)?)),

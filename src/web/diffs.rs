@@ -74,7 +74,7 @@ async fn compared(
     assume: Assumption,
 ) -> Result<Report, AppError> {
     let (baseline, candidate) = (app.side(baseline).await?, app.side(candidate).await?);
-    check::compared(baseline, candidate, assume).await
+    check::compared(baseline, candidate, assume.into()).await
 }
 
 /// The newest of everything that a side may be: environments, catalogs, servers.

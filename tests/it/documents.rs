@@ -35,6 +35,7 @@ catalog: orders
 catalogVersion: 2026.11.30.1
 policy:
   assume: strict
+  formats: assert
   failOn: [breaking, undecided, risky]
 servers:
   orders:

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolpact::{
     contract::Contract,
     diff::{
-        Assumption, Finding, Level, Report, Side, Surface,
+        Assumption, Finding, Formats, Level, Options, Report, Side, Surface,
         case::{Case, Expected, cases},
         diff, rules,
     },
@@ -29,7 +29,8 @@ fn sides(case: &Case) -> (Value, Value) {
 
 fn run(case: &Case) -> Report {
     let (before, after) = sides(case);
-    diff(&side("baseline", &before), &side("candidate", &after), case.assume)
+    let options = Options { assume: case.assume, formats: case.formats };
+    diff(&side("baseline", &before), &side("candidate", &after), options)
 }
 
 fn on(report: &Report, surface: Surface) -> Vec<&Finding> {
@@ -88,7 +89,11 @@ fn witnesses_hold(case: &Case, report: &Report) {
     }
     for finding in report.tools.iter().flat_map(|t| &t.findings) {
         let Some(witness) = &finding.witness else { continue };
-        let valid = |schema: &Value| jsonschema::is_valid(schema, &witness.value);
+        let valid = |schema: &Value| {
+            let formats = case.formats == Formats::Assert;
+            let validator = jsonschema::options().should_validate_formats(formats).build(schema);
+            validator.expect("a schema").is_valid(&witness.value)
+        };
         let (good, bad) = match finding.surface {
             Surface::Output => (&case.candidate, &case.baseline),
             _ => (&case.baseline, &case.candidate),

@@ -268,6 +268,43 @@ fn what_is_not_contained_is_shown() {
     }
 }
 
+#[test]
+fn an_asserted_format_rejects_what_validators_reject() {
+    let asserted = |schema: &Value| Schema::reading(schema, true).unwrap_or_else(|e| panic!("{schema}: {e}"));
+    let of_format = |format: &str| json!({"type": "string", "format": format});
+    let text = json!({"type": "string"});
+    // inner, outer, whether every value of the one is one of the other; nothing where nobody can tell.
+    let cases = [
+        (text.clone(), of_format("date"), Some(false)),
+        (of_format("date"), text.clone(), Some(true)),
+        (of_format("date"), of_format("date"), Some(true)),
+        (of_format("date"), of_format("date-time"), Some(false)),
+        (json!({"not": of_format("date")}), json!({"not": text.clone()}), Some(false)),
+        (json!({"enum": ["2026-11-30"]}), of_format("date"), None),
+        (json!({"enum": ["tomorrow"]}), of_format("date"), Some(false)),
+        (
+            json!({"type": "string", "pattern": "^[0-9]+$"}),
+            json!({"type": "string", "pattern": "^[0-9]+$", "format": "date"}),
+            Some(false),
+        ),
+        // Of nobody's, or of a later dialect's.
+        (text.clone(), of_format("int32"), Some(true)),
+        (text.clone(), of(DRAFT_07, of_format("uuid")), Some(true)),
+        (text.clone(), of_format("uuid"), Some(false)),
+        (of(DRAFT_06, of_format("hostname")), of_format("hostname"), None),
+        (json!({"type": "integer"}), json!({"type": ["integer", "string"], "format": "date"}), Some(true)),
+    ];
+    for (inner, outer, expected) in cases {
+        let answer = contained(&asserted(&inner), &asserted(&outer), &[]);
+        let told = match answer {
+            Answer::Contained(_) => Some(true),
+            Answer::Refuted(_) => Some(false),
+            Answer::Unknown(_) => None,
+        };
+        assert_eq!(told, expected, "{inner} in {outer}: {answer:?}");
+    }
+}
+
 /// The set algebra breaks a promise to itself on these.
 #[test]
 fn numbers_beyond_reckoning_end_with_an_answer() {

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use super::{Document, Server};
-use crate::catalog::{Member, Policy, ReleaseStatus};
+use crate::{
+    catalog::{Member, Policy, ReleaseStatus},
+    diff::Formats,
+};
 
 pub(super) fn document(document: &Document) -> String {
     let mut out = String::new();
@@ -38,6 +41,9 @@ pub(super) fn document(document: &Document) -> String {
 fn write_policy(out: &mut String, policy: &Policy) {
     out.push_str("policy:\n");
     line(out, 2, "assume", policy.assume.as_str());
+    if policy.formats != Formats::default() {
+        line(out, 2, "formats", policy.formats.as_str());
+    }
     let levels: Vec<&str> = policy.fail_on.iter().map(|l| l.as_str()).collect();
     line(out, 2, "failOn", &format!("[{}]", levels.join(", ")));
 }

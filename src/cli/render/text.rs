@@ -331,6 +331,7 @@ mod tests {
         Report {
             verdict: Level::Breaking,
             assumption: Assumption::Declared,
+            formats: crate::diff::Formats::Risky,
             verdicts: Verdicts { declared: Level::Breaking, strict: Level::Breaking },
             required_bump: Bump::Major,
             baseline: "production".to_owned(),

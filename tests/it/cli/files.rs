@@ -76,6 +76,30 @@ fn a_witness_comes_as_the_message_that_carries_it() {
 }
 
 #[test]
+fn what_a_format_is_taken_for_is_the_callers_choice() {
+    let user = User::new();
+    let tool =
+        |day: Value| json!([{"name": "t", "inputSchema": {"type": "object", "properties": {"day": day}}}]);
+    user.file("one.json", tool(json!({"type": "string"})).to_string());
+    user.file("two.json", tool(json!({"type": "string", "format": "date"})).to_string());
+    let gate = |more: &[&str]| {
+        user.run(
+            &[&["gate", "--baseline", "one.json", "--file", "two.json", "--fail-on", "breaking,risky"], more]
+                .concat(),
+        )
+    };
+    gate(&[]).code(BLOCKED);
+    gate(&["--format-policy", "annotate"]).code(PASSED);
+    let asserted = gate(&["--format-policy", "assert"]).code(BLOCKED);
+    assert!(
+        asserted.stdout.starts_with("breaking: ") && asserted.stdout.contains("witness"),
+        "{}",
+        asserted.stdout
+    );
+    gate(&["--format-policy", "ignore"]).code(INVALID);
+}
+
+#[test]
 fn a_diff_shows_and_never_blocks() {
     let user = User::new();
     user.run(&["diff", &recorded("orders-1.json"), &recorded("orders-3-breaking.json")]).code(PASSED);

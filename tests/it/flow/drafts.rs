@@ -142,7 +142,7 @@ async fn a_draft_judged_under_another_assumption_is_judged_again_before_it_is_ap
     assert_eq!(
         message,
         format!(
-            "draft `d-{}` was judged under the assumption `declared`, the policy of catalog `orders` says `strict` now",
+            "draft `d-{}` was judged under the assumption `declared` with formats `risky`, the policy of catalog `orders` says `strict` and `risky` now",
             draft.id
         )
     );

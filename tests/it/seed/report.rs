@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 use toolpact::{
     diff::{
-        Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport, Witness, finding::Verdicts,
+        Assumption, Bump, Finding, Formats, Level, Report, Status, Surface, ToolReport, Witness,
+        finding::Verdicts,
     },
     json::{Digest, Pointer},
 };
@@ -163,6 +164,7 @@ pub(super) fn report() -> Report {
     Report {
         verdict: Level::Breaking,
         assumption: Assumption::Declared,
+        formats: Formats::Risky,
         verdicts: Verdicts { declared: Level::Breaking, strict: Level::Breaking },
         required_bump: Bump::Major,
         baseline: "shop@2026.11.28".to_owned(),
