@@ -349,7 +349,10 @@ fn shown_by<'c>(found: &'c Counterexample, change: &Change) -> Option<&'c schema
         let named = change.name.as_ref().is_none_or(quoted);
         let here = change.place.is(&r.at);
         let keyword = r.keyword.as_str();
+        // A union hides which of its branches objected.
+        let hidden = matches!(keyword, "anyOf" | "oneOf") && change.place.is_below(&r.at);
         match change.rule {
+            "property-removed" | "property-added" if hidden => true,
             "property-removed" => {
                 change.place.is_above(&r.at)
                     || named
@@ -373,11 +376,7 @@ fn shown_by<'c>(found: &'c Counterexample, change: &Change) -> Option<&'c schema
                 here && matches!(keyword, "additionalProperties" | "unevaluatedProperties")
                     || change.place.join(super::change::Step::Any).is_above(&r.at)
             }
-            // A union hides which of its branches objected.
-            _ => {
-                named && here && keyword == change.keyword
-                    || matches!(keyword, "anyOf" | "oneOf") && change.place.is_below(&r.at)
-            }
+            _ => named && here && keyword == change.keyword || hidden,
         }
     })
 }

@@ -145,10 +145,15 @@ impl Walk<'_> {
             }
         }
         for keyword in ["anyOf", "oneOf", "allOf"] {
-            if let (Some(Value::Array(b)), Some(Value::Array(c))) = pair.both(keyword)
-                && let Some((i, j)) = only_difference(b, c)
-            {
+            let (Some(Value::Array(b)), Some(Value::Array(c))) = pair.both(keyword) else { continue };
+            if let Some((i, j)) = only_difference(b, c) {
                 self.pair(&b[i], &c[j], &at.join(keyword).join(j), place);
+            }
+            // Written alike, and what it refers to may not be.
+            for (i, (before, after)) in b.iter().zip(c).enumerate() {
+                if !self.same_roots && schema::refers(before) && json::equal(before, after) {
+                    self.pair(before, after, &at.join(keyword).join(i), place);
+                }
             }
         }
     }

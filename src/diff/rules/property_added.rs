@@ -4,6 +4,7 @@ use super::{Check, Rule, SCHEMA};
 use crate::diff::{
     change::{Change, Pair},
     effect::Effect,
+    finding::Surface,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -11,8 +12,9 @@ pub(super) const RULE: Rule = Rule {
     surfaces: SCHEMA,
     what: "An optional property is declared that was not before.",
     why: "Callers that send only what was declared are not affected. Under `strict`, an open schema accepted anything \
-          under that name, and accepts only the declared kind now.",
-    instead: "This is how tools should grow; where callers send undeclared properties, choose a name that none of them uses.",
+          under that name, and accepts only the declared kind now. Output: a closed result had promised that nothing else comes.",
+    instead: "This is how tools should grow; where callers send undeclared properties, choose a name that none of them uses; \
+              leave results open from the start.",
     cases: include_str!("property_added.yaml"),
     check: Check::Schema(check),
 };
@@ -34,9 +36,10 @@ fn check(pair: &Pair<'_>, out: &mut Vec<Change>) {
             (false, true) => Effect::Same,
             (false, false) => Effect::Narrowed,
         };
-        // A map's keys are all declared; a free-form object's callers sent something.
+        // A map's keys are all declared; a free-form object's callers sent something; what a result declares may come.
         let map = pair.baseline.get("additionalProperties").is_some_and(serde_json::Value::is_object);
-        let declared = if map || !Pair::declares(pair.baseline) { effect } else { Effect::Same };
+        let sent = map || !Pair::declares(pair.baseline) || pair.surface == Surface::Output;
+        let declared = if sent { effect } else { Effect::Same };
         out.push(Change {
             at: pair.at.join("properties").join(name),
             place: pair.place.join(crate::diff::change::Step::Name(name.clone())),
