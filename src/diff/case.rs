@@ -50,6 +50,8 @@ pub struct Expected {
     pub verdict: Level,
     /// Where the rule's finding sits.
     pub at: Option<String>,
+    /// Words that a message of the rule must hold.
+    pub says: Option<String>,
     /// `true`: some witness; an object or list: just this one.
     pub witness: Option<Value>,
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Check, Rule, SCHEMA};
 use crate::{
     diff::{
-        change::{Change, Pair, brief_list},
+        change::{Change, Pair, brief, brief_list},
         effect::Effect,
     },
     json,
@@ -29,7 +29,13 @@ fn check(pair: &Pair<'_>, out: &mut Vec<Change>) {
             if gone.is_empty() {
                 return;
             }
-            format!("{} no longer takes {}", pair.subject(), brief_list(gone))
+            // One for one is a new spelling more often than not.
+            let mut come = after.iter().filter(|v| !before.iter().any(|w| json::equal(v, w)));
+            let renamed = match (gone.len(), come.next(), come.next()) {
+                (1, Some(new), None) => format!("; {} may be its new name", brief(new)),
+                _ => String::new(),
+            };
+            format!("{} no longer takes {}{renamed}", pair.subject(), brief_list(gone))
         }
         _ => format!("{} takes only {} now", pair.subject(), brief_list(after)),
     };

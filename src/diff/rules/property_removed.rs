@@ -54,10 +54,30 @@ fn check(pair: &Pair<'_>, out: &mut Vec<Change>) {
             needed: was_required || like.is_some(),
             baseline: Some(schema.clone()),
             candidate: None,
-            message: like.map_or(message.clone(), |new| format!("{message}; `{new}` looks like its new name")),
+            message: match (like, moved_to(name, schema, before, after)) {
+                (Some(new), _) => format!("{message}; `{new}` looks like its new name"),
+                (None, Some(place)) => format!("{message}; `{place}` looks like its new place"),
+                (None, None) => message,
+            },
             ..pair.change("property-removed", "additionalProperties", effect, String::new())
         });
     }
+}
+
+/// A property of this name and shape inside an object, where there was none.
+fn moved_to(
+    name: &str,
+    schema: &serde_json::Value,
+    before: &serde_json::Map<String, serde_json::Value>,
+    after: Option<&serde_json::Map<String, serde_json::Value>>,
+) -> Option<String> {
+    use crate::{contract::normal_schema, json};
+    let shape = normal_schema(schema);
+    let inside = |of: &serde_json::Value| of.get("properties").and_then(|p| p.get(name)).map(normal_schema);
+    let found = after?.iter().find(|(object, now)| {
+        inside(now).is_some_and(|s| json::equal(&s, &shape)) && before.get(*object).and_then(inside).is_none()
+    });
+    found.map(|(object, _)| format!("{object}.{name}"))
 }
 
 /// A property that only the candidate has and that has the same schema, words aside, or nearly the same name.
