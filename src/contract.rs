@@ -386,9 +386,13 @@ impl Told {
         let (mut told, mut queue) = (Self::default(), vec![document]);
         while let Some(schema) = queue.pop() {
             told.unevaluated |= schema.get("unevaluatedProperties").is_some();
-            if let Some(Value::String(target)) = schema.get("$ref") {
-                let path = target.split_once("#/").map(|(_, path)| path);
-                told.points_elsewhere |= path.is_some_and(|path| !leads_by_schemas(path));
+            for key in ["$ref", "$dynamicRef", "$recursiveRef"] {
+                if let Some(Value::String(target)) = schema.get(key) {
+                    let path = target.split_once("#/").map(|(_, path)| path);
+                    // An escaped character can be any step.
+                    told.points_elsewhere |=
+                        target.contains('%') || path.is_some_and(|path| !leads_by_schemas(path));
+                }
             }
             queue.extend(subschemas(schema).map(|(_, sub)| sub));
         }
@@ -396,11 +400,12 @@ impl Told {
     }
 }
 
-/// Whether every step of a JSON Pointer goes by a keyword that holds schemas.
+/// Whether every step of a JSON Pointer goes by a keyword that holds schemas, and that is never left out.
 fn leads_by_schemas(path: &str) -> bool {
     let mut steps = path.split('/');
     while let Some(keyword) = steps.next() {
         match below(keyword) {
+            _ if keyword == "additionalProperties" => return false,
             // An array of schemas, or one: the index is a step as well where there is one.
             Some(Below::Schema) => {}
             Some(Below::List | Below::Map | Below::MapOfSchemaOrNames) => {

@@ -85,6 +85,9 @@ pub(super) fn compare(
     out
 }
 
+/// As much as a main thread has: schemas nest.
+const STACK: usize = 8 << 20;
+
 /// Calls `each` for the numbers below `n`, on all cores, and keeps their order. Threads take numbers one by one, since
 /// one changed tool can cost more than a hundred unchanged ones.
 fn in_parallel<T: Send>(n: usize, each: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
@@ -99,7 +102,9 @@ fn in_parallel<T: Send>(n: usize, each: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> 
         taken.map(|i| (i, each(i))).collect()
     };
     let mut out: Vec<(usize, T)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        let spawn = || std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, worker);
+        // Where the machine gives no more threads, this one does the work.
+        let others: Vec<_> = (1..threads).map_while(|_| spawn().ok()).collect();
         let mut mine = worker();
         for other in others {
             // A panic in a thread is one here as well.

@@ -168,6 +168,13 @@ impl<'a> Translator<'a> {
                 ("$dynamicRef" | "$recursiveRef" | "$recursiveAnchor" | "$dynamicAnchor", _) => {
                     return Err(format!("`{key}` is not modelled"));
                 }
+                ("unevaluatedItems", _)
+                    if draft == Draft::Draft201909 && members.contains_key("contains") =>
+                {
+                    return Err(
+                        "`unevaluatedItems` beside `contains` is read in two ways in 2019-09".to_owned()
+                    );
+                }
                 ("$schema", _) if !root && of(schema) != draft => {
                     return Err("an embedded schema of another dialect is not modelled".to_owned());
                 }

@@ -11,13 +11,21 @@ const DIGIT: &str = "0-9";
 const WORD: &str = "A-Za-z0-9_";
 
 /// A pattern (JSON Schema searches with it, so it may match anywhere). Nothing where it holds what automata do not do
-/// (look-around, word boundaries, back-references), what needs tables of Unicode (`\p`), a flag, or what readers of
-/// ECMA-262 with and without `u` read differently.
+/// (look-around, word boundaries, back-references), what needs tables of Unicode (`\p`), a flag, or syntax
+/// that is read in more than one way. A character is a code point, as with `u` (2020-12 core, 6.4).
 #[must_use]
 pub fn translate(pattern: &str) -> Option<String> {
     let mut out = String::with_capacity(2 * pattern.len());
     let mut chars = pattern.chars().peekable();
+    let mut names: Vec<String> = Vec::new();
+    // Whether what stands last can be repeated. ECMA-262 repeats neither a repetition nor an assertion, where others
+    // read a possessive repetition, or none.
+    let mut repeatable = false;
     while let Some(c) = chars.next() {
+        let repeats = matches!(c, '*' | '+' | '?' | '{');
+        if repeats && !repeatable {
+            return None;
+        }
         match c {
             '\\' => match escape(&mut chars)? {
                 Escape::Literal(c) => literal(&mut out, c),
@@ -27,12 +35,17 @@ pub fn translate(pattern: &str) -> Option<String> {
             },
             '[' => class(&mut chars, &mut out)?,
             '.' => out.push_str(r"[^\n\r\x{2028}\x{2029}]"),
-            '(' => out.push_str(group(&mut chars)?),
+            '(' => out.push_str(group(&mut chars, &mut names)?),
             '{' => repetition(&mut chars, &mut out)?,
             '|' | ')' | '*' | '+' | '?' | '^' | '$' => out.push(c),
             ']' | '}' => return None,
             c => literal(&mut out, c),
         }
+        if repeats && chars.next_if_eq(&'?').is_some() {
+            // As few as possible: another match, and the same texts.
+            out.push('?');
+        }
+        repeatable = !repeats && !matches!(c, '(' | '|' | '^' | '$');
     }
     Some(out)
 }
@@ -82,15 +95,26 @@ fn hex(chars: &mut Rest<'_>, digits: usize) -> Option<char> {
     char::from_u32(plain.then(|| u32::from_str_radix(&text, 16).ok()).flatten()?)
 }
 
-/// What follows `(`; a name is left out.
-fn group(chars: &mut Rest<'_>) -> Option<&'static str> {
+/// What follows `(`; a name is left out. A name that stands twice is refused.
+fn group(chars: &mut Rest<'_>, names: &mut Vec<String>) -> Option<&'static str> {
     if chars.next_if_eq(&'?').is_none() {
         return Some("(");
     }
     match chars.next()? {
         ':' => Some("(?:"),
-        '<' if !matches!(chars.peek(), Some('=' | '!')) => {
-            chars.by_ref().find(|c| *c == '>')?;
+        '<' => {
+            let mut name = String::new();
+            loop {
+                match chars.next()? {
+                    '>' => break,
+                    c if c.is_ascii_alphanumeric() || c == '_' => name.push(c),
+                    _ => return None,
+                }
+            }
+            if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || names.contains(&name) {
+                return None;
+            }
+            names.push(name);
             Some("(?:")
         }
         _ => None,

@@ -6,24 +6,27 @@ use serde_json::Value;
 use super::{
     dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE, resolve},
     facts::{Node, Part, as_count, compare, named_types, type_of},
+    limits,
     pattern::matches,
 };
 use crate::json;
 
 /// Keywords asked in one evaluation; references can multiply them.
 const ASKED: u32 = 2_000;
+/// Schemas asked one inside the other, references and steps into the value together.
+const DEPTH: usize = 128;
 /// References followed without a step into the value.
 const FOLLOWED: usize = 32;
 
 /// Whether every part takes the value.
 pub fn parts(parts: &[Part<'_>], value: &Value) -> Option<bool> {
-    let mut evaluation = Evaluation { left: ASKED };
+    let mut evaluation = Evaluation { left: ASKED, depth: 0 };
     every(parts.iter().map(|part| evaluation.part(part, value, 0)))
 }
 
 /// Whether one keyword of a part takes the value.
 pub fn keyword(part: &Part<'_>, keyword: &str, given: &Value, value: &Value) -> Option<bool> {
-    Evaluation { left: ASKED }.keyword(part, keyword, given, value, 0)
+    Evaluation { left: ASKED, depth: 0 }.keyword(part, keyword, given, value, 0)
 }
 
 /// Whether all hold; one that does not decides, one that is not known leaves it open.
@@ -41,15 +44,22 @@ fn every(all: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
 
 struct Evaluation {
     left: u32,
+    depth: usize,
 }
 
 impl Evaluation {
     fn node(&mut self, node: Node<'_>, value: &Value, followed: usize) -> Option<bool> {
-        match node.schema {
+        if self.depth > DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let taken = match node.schema {
             Value::Bool(b) => Some(*b),
             Value::Object(keywords) => self.part(&Part { keywords, node }, value, followed),
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
-        }
+        };
+        self.depth -= 1;
+        taken
     }
 
     fn part(&mut self, part: &Part<'_>, value: &Value, followed: usize) -> Option<bool> {
@@ -123,8 +133,8 @@ impl Evaluation {
                 let (n, step) = (json::integer(n)?, json::integer(given.as_number()?)?);
                 (step != 0).then(|| n % step == 0)
             }
-            // A listed `1` is `1.0` as well.
             (ASSERTED_FORMAT, Value::String(_)) => None,
+            // A listed `1` is `1.0` as well.
             (WRITTEN_WHOLE, Value::Number(n)) => {
                 if json::is_whole(n) {
                     None
@@ -197,6 +207,11 @@ impl Evaluation {
                     .filter_map(|(name, node)| Some((node, members.get(name)?)))
                     .map(|(node, member)| self.node(node, member, 0)),
             ),
+            "patternProperties" | "additionalProperties"
+                if part.map("patternProperties").count() > limits::PATTERNS =>
+            {
+                None
+            }
             "patternProperties" => every(
                 part.map(keyword)
                     .flat_map(|(pattern, node)| {

@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{
     dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE, resolve},
+    limits,
     pattern::matches,
 };
 use crate::json;
@@ -84,6 +85,9 @@ pub fn alike(a: Node<'_>, b: Node<'_>) -> bool {
     while let Some(target) = queue.pop() {
         if !seen.insert(target) {
             continue;
+        }
+        if seen.len() > limits::ALIKE_REFERENCES {
+            return false;
         }
         match (resolve(a.root, target), resolve(b.root, target)) {
             (Some(x), Some(y)) if json::equal(x, y) => references(x, &mut queue),
@@ -356,6 +360,9 @@ pub fn property<'a>(parts: &[Part<'a>], name: &str) -> Option<Vec<Node<'a>>> {
         {
             met.push(part.node.at(schema));
             known = true;
+        }
+        if part.map("patternProperties").count() > limits::PATTERNS {
+            return None;
         }
         for (pattern, schema) in part.map("patternProperties") {
             if matches(pattern, name)? {

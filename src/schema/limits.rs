@@ -12,6 +12,15 @@ pub const PROOF_STEPS: u32 = 40_000;
 /// Validators built before the compiled patterns that they share are let go: those of some dozen tools.
 pub const CACHED_BUILDS: usize = 256;
 
+/// Pairs being proved at once, one inside the other. Real pairs need below 100.
+pub const PROOF_DEPTH: usize = 256;
+
+/// `patternProperties` of one schema beyond which names are not held against them.
+pub const PATTERNS: usize = 64;
+
+/// References followed to see whether two schemas are alike.
+pub const ALIKE_REFERENCES: usize = 64;
+
 /// Values tried in one search. A value costs a few microseconds on each side.
 pub const SEARCH_VALUES: usize = 4_000;
 

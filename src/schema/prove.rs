@@ -24,7 +24,7 @@ pub fn contained(inner: &Value, outer: &Value) -> bool {
 }
 
 /// What a question to automata costs, in steps.
-const AUTOMATA: usize = 200;
+const AUTOMATA: usize = 1_000;
 
 /// A conjunction and what it is to lie in.
 type Pair = (Vec<usize>, usize);
@@ -38,7 +38,8 @@ struct Prover {
     leant: Leant,
     failed: HashSet<Pair>,
     proved: HashMap<Pair, Proved>,
-    /// What was proved by leaning on pairs that are still being proved, in order.
+    /// What was proved by leaning on pairs that are still being proved, in order. None of them leans on a position that
+    /// is no longer in `assumed`.
     provisional: Vec<Pair>,
 }
 
@@ -70,7 +71,8 @@ type Inner<'a, 'n> = &'n [Node<'a>];
 impl Prover {
     /// Whether the conjunction `inner` lies in `outer`. `depth` counts steps into the value.
     fn contains<'a>(&mut self, inner: Inner<'a, '_>, outer: Node<'a>, depth: usize) -> bool {
-        if self.steps == 0 {
+        // What is being proved is on the stack, and a chain of references can be longer than one.
+        if self.steps == 0 || self.assumed.len() >= limits::PROOF_DEPTH {
             return false;
         }
         self.steps -= 1;
@@ -118,6 +120,10 @@ impl Prover {
                 self.proved.entry(pair).and_modify(|p| p.leant = Leant::NOWHERE);
             }
         } else {
+            // What leant on this pair leans on what it leans on: its own position is given to another now.
+            for pair in &self.provisional[first..] {
+                self.proved.entry(pair.clone()).and_modify(|p| p.leant = p.leant.min(leant));
+            }
             self.provisional.push(key.clone());
             self.leant = self.leant.min(leant);
         }
@@ -254,6 +260,7 @@ impl Prover {
                 facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1))
             }),
             "additionalProperties" => self.rest_meets(parts, outer, depth),
+            "patternProperties" if outer.map(keyword).count() > limits::PATTERNS => false,
             "patternProperties" => {
                 outer.map(keyword).all(|(pattern, schema)| self.pattern_meets(parts, pattern, schema, depth))
             }
@@ -372,6 +379,9 @@ impl Prover {
     fn rest_meets<'a>(&mut self, parts: &[Part<'a>], outer: &Part<'a>, depth: usize) -> bool {
         let Some(schema) = outer.sub("additionalProperties") else { return true };
         let patterns: Vec<&String> = outer.map("patternProperties").map(|(p, _)| p).collect();
+        if patterns.len() > limits::PATTERNS {
+            return false;
+        }
         let known = outer.get("properties").and_then(Value::as_object);
         for name in facts::declared(parts) {
             if known.is_some_and(|k| k.contains_key(name)) {
@@ -648,6 +658,10 @@ fn multiple(parts: &[Part<'_>], want: &Value, mask: u8) -> bool {
     let all: Option<Vec<_>> = steps.into_iter().map(json::decimal).chain(whole.map(Some)).collect();
     let common = || -> Option<bool> {
         let (all, (want, scale)) = (all?, json::decimal(step)?);
+        // Not every meta-schema looks everywhere; nobody agrees on the multiples of nothing.
+        if want <= 0 || all.iter().any(|(m, _)| *m <= 0) {
+            return None;
+        }
         let finest = all.iter().map(|(_, s)| *s).max()?.max(scale);
         let scaled = |m: i128, s: u32| m.checked_mul(10i128.checked_pow(finest - s)?);
         let mut common: i128 = 1;

@@ -313,8 +313,12 @@ impl Sampler {
                 out.push(Candidate { value: Value::Array(items), telling: candidate.telling });
             }
         }
+        let repeated = |value: &Value, n: usize| {
+            let fits = n.saturating_mul(limits::nodes(value)) <= limits::VALUE_NODES;
+            fits.then(|| plain(Value::Array(vec![value.clone(); n])))
+        };
         if let (Some(first), false) = (rest.first(), unique) {
-            out.push(plain(Value::Array(vec![first.value.clone(); least.max(2)])));
+            out.extend(repeated(&first.value, least.max(2)));
         }
         // Items of two types side by side.
         if let Some(first) = rest.first()
@@ -335,8 +339,7 @@ impl Sampler {
                     items.push(candidate.value.clone());
                     out.push(plain(Value::Array(items)));
                     let counts = most.map_or([1, 2], |n| [n as usize, n as usize + 1]);
-                    let repeated = counts.map(|n| vec![candidate.value.clone(); n.max(least)]);
-                    out.extend(repeated.map(|items| plain(Value::Array(items))));
+                    out.extend(counts.iter().filter_map(|n| repeated(&candidate.value, (*n).max(least))));
                 }
             }
         }

@@ -25,9 +25,9 @@ use super::{
 };
 
 /// Bytes of one automaton. ASCII patterns of real tools need under 100 KB.
-const AUTOMATON_BYTES: usize = 4 << 20;
+const AUTOMATON_BYTES: usize = 1 << 20;
 /// Tuples of states walked. Real pairs need under 500.
-const STATES: usize = 6_000;
+const STATES: usize = 2_000;
 /// Automata in one formula; the walk costs one step in each.
 const LEAVES: usize = 16;
 /// Keywords of one formula.

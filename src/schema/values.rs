@@ -38,7 +38,7 @@ pub(super) fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
     lengths.dedup();
     let mut out: Vec<String> = Vec::new();
     if text::speaks(parts) || text::speaks(hints) {
-        for hint in hints.iter().take(8) {
+        for hint in hints.iter().take(2) {
             if let Some(Difference::Text(text)) = text::difference(parts, Some(Outer::Schemas(&[hint.node])))
             {
                 out.push(text);

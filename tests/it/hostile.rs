@@ -30,9 +30,37 @@ fn chain(n: usize, end: Value) -> Value {
     json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs})
 }
 
+/// Objects in objects, each by a reference.
+fn deep(n: usize, end: Value) -> Value {
+    let object =
+        |i: usize| json!({"type": "object", "properties": {"a": {"$ref": format!("#/$defs/d{}", i + 1)}}});
+    let mut defs: Map<String, Value> = (0..n).map(|i| (format!("d{i}"), object(i))).collect();
+    defs.insert(format!("d{n}"), end);
+    json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs})
+}
+
+fn lists(leaf: Value) -> Value {
+    let list = |inner: Value| json!({"type": "array", "items": inner, "minItems": 4_000});
+    json!({"type": "object", "properties": {"a": list(list(list(leaf)))}})
+}
+
+fn patterned(n: usize, end: Value) -> Value {
+    let properties: Map<String, Value> =
+        (0..n).map(|i| (format!("p{i}"), json!({"type": "string"}))).collect();
+    let patterns: Map<String, Value> = (0..n)
+        .map(|i| (format!("^x{i}[a-z]+$"), json!({"type": "string"})))
+        .chain([("^p".to_owned(), end)])
+        .collect();
+    json!({"type": "object", "properties": properties, "patternProperties": patterns})
+}
+
 /// The verdict both ways; that it comes at all is the point.
 fn both(a: &Value, b: &Value) -> (Level, Level) {
-    let list = |schema: &Value| json!([{"name": "t", "inputSchema": schema, "outputSchema": schema}]);
+    // Several tools, so that threads judge them.
+    let list = |schema: &Value| {
+        let tool = |name: &str| json!({"name": name, "inputSchema": schema, "outputSchema": schema});
+        json!([tool("t"), tool("u")])
+    };
     let (a, b) = (side("a", &list(a)), side("b", &list(b)));
     for assumption in [Assumption::Declared, Assumption::Strict] {
         assert!(diff(&a, &a, assumption).tools.is_empty(), "a list against itself");
@@ -49,6 +77,9 @@ fn large_schemas_end_with_an_answer() {
         ("2,000 properties", wide(2_000, text()), wide(2_000, short())),
         ("200 branches", union(200, json!({"type": "string"})), union(200, json!({"type": "integer"}))),
         ("a chain of 500 references", chain(500, text()), chain(500, short())),
+        ("objects through 3,000 references", deep(3_000, text()), deep(3_000, short())),
+        ("lists in lists in lists", lists(text()), lists(short())),
+        ("300 patterns", patterned(300, text()), patterned(300, short())),
         (
             "a huge bound",
             json!({"type": "object", "properties": {"a": {"type": "array", "minItems": 1_000_000_000}}}),

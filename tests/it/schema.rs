@@ -79,6 +79,18 @@ fn a_reference_leads_where_validators_follow_it() {
     check_apart(&pointed("string"), &pointed("integer"), &json!({"a": "b"}));
     let listed = |first: Value| json!({"enum": [first, {"type": "string"}, {}], "not": {"$ref": "#/enum/0"}});
     assert_ne!(normal_schema(&listed(json!({"const": 1}))), normal_schema(&listed(json!({"const": 2}))));
+    for target in ["#%2Fexamples%2F0", "#/%65xamples/0"] {
+        let pointed =
+            |named: &str| json!({"examples": [{"type": named}], "properties": {"a": {"$ref": target}}});
+        assert_ne!(normal_schema(&pointed("string")), normal_schema(&pointed("integer")), "{target}");
+    }
+    let dynamic = |named: &str| json!({"examples": [{"type": named}], "properties": {"a": {"$dynamicRef": "#/examples/0"}}});
+    check_apart(&dynamic("string"), &dynamic("integer"), &json!({"a": "b"}));
+    let open = |more: Value| json!({"properties": {"a": {"$ref": "#/additionalProperties"}}, "additionalProperties": more});
+    assert_ne!(
+        normal_schema(&open(json!(true))),
+        normal_schema(&json!({"properties": {"a": {"$ref": "#/additionalProperties"}}}))
+    );
     // An anchor is one only where a schema stands.
     let anchored = json!({
         "const": {"x": {"$anchor": "a", "type": "integer"}},
@@ -112,6 +124,14 @@ fn patterns_mean_what_ecma_262_says() {
     ];
     for (inner, outer, text) in cases {
         check_apart(&pattern(inner), &pattern(outer), &json!(text));
+    }
+    // What ECMA-262 has no meaning for, engines give different ones.
+    for (inner, outer, text) in [("^aa$", "^a*+a$", "aa"), ("^aa$", "^a++a$", "aa")] {
+        check_apart(&pattern(inner), &pattern(outer), &json!(text));
+    }
+    for odd in ["^*b", "b$?", "^a{2}{1}$", "(?<1 x>a)b", "(?<n>a)(?<n>b)", "a|*", "(?<=a)b"] {
+        let answer = contained(&read(&pattern("^aab$")), &read(&pattern(odd)), &[]);
+        assert!(!matches!(answer, Answer::Contained(_)), "{odd}: {answer:?}");
     }
     // Patterns decide what names and listed values are worth.
     let named = |p: &str, s: Value| json!({"type": "object", "patternProperties": {p: s}});
@@ -151,6 +171,29 @@ fn a_schema_that_stands_on_itself_proves_nothing() {
             assert!(!matches!(answer, Answer::Contained(_)), "{schema} in {other}: {answer:?}");
         }
     }
+}
+
+/// A proof that leans on one that fails later falls with it, whatever was proved in between.
+#[test]
+fn a_proof_stands_only_while_what_it_leans_on_does() {
+    let definitions = |named: &str| {
+        let to = |name: &str| json!({"$ref": format!("#/$defs/{name}")});
+        let object = |properties: Value| json!({"type": "object", "properties": properties});
+        json!({
+            "L": object(json!({"n": to("I")})),
+            "I": object(json!({"x": to("M"), "z": to("Z"), "w": {"type": named}})),
+            "M": object(json!({"m": to("X")})),
+            "X": object(json!({"y": to("Y"), "back": to("L")})),
+            "Y": object(json!({"up": to("M")})),
+            "Z": object(json!({"q0": object(json!({"q": to("Y")}))})),
+        })
+    };
+    let inner = json!({"type": "object", "allOf": [{"$ref": "#/$defs/L"}], "$defs": definitions("number")});
+    let beside = json!({"type": "object", "properties": {"n": {"type": "object", "properties": {"z": {"$ref": "#/$defs/Z"}}}}});
+    let outer =
+        json!({"type": "object", "anyOf": [{"$ref": "#/$defs/L"}, beside], "$defs": definitions("string")});
+    let value = json!({"n": {"z": {"q0": {"q": {"up": {"m": {"back": {"n": {"w": 5}}}}}}}}});
+    check_apart(&inner, &outer, &value);
 }
 
 #[test]
