@@ -6,6 +6,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::{App, AppError, Kind, SystemClock};
 
+/// The stack of a thread that may judge a diff: as much as a main thread has, because schemas nest.
+pub(super) const STACK: usize = 8 << 20;
+
 /// The global options.
 pub(super) struct Context {
     pub(super) database: Option<PathBuf>,
@@ -118,7 +121,11 @@ pub(super) fn make_folder(database: &std::path::Path) -> Result<(), AppError> {
 /// that it may have started, children included, which stand in a process group of their own and hear no Ctrl-C. One
 /// thread is enough for a command, and starts sooner than many.
 pub(super) fn block_on<T>(future: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .thread_stack_size(STACK)
+        .enable_all()
+        .build()
+        .map_err(no_runtime)?;
     let done = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).map_err(no_runtime)?;
         // A terminal that was closed.

@@ -54,8 +54,11 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
             database
         }
     };
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(context::no_runtime)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(context::STACK)
+        .enable_all()
+        .build()
+        .map_err(context::no_runtime)?;
     runtime.block_on(async {
         let stop = signals()?;
         // Bound before anything is written: a port that is taken should cost nothing.

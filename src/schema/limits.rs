@@ -12,8 +12,8 @@ pub const PROOF_STEPS: u32 = 40_000;
 /// Validators built before the compiled patterns that they share are let go: those of some dozen tools.
 pub const CACHED_BUILDS: usize = 256;
 
-/// Pairs being proved at once, one inside the other. Real pairs need below 100.
-pub const PROOF_DEPTH: usize = 256;
+/// Pairs being proved at once, one inside the other. Real pairs need below 60, and a stack has room for twice this.
+pub const PROOF_DEPTH: usize = 128;
 
 /// `patternProperties` of one schema beyond which names are not held against them.
 pub const PATTERNS: usize = 64;
