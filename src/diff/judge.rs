@@ -328,7 +328,11 @@ fn with_definitions(schema: &Value, root: &Value) -> Option<Value> {
     refers(schema, &mut targets);
     for key in ["$defs", "definitions", "$schema"] {
         if let Some(value) = root.get(key) {
-            members.entry(key).or_insert_with(|| value.clone());
+            // Definitions of its own would stand in the way of those that are referred to.
+            if members.contains_key(key) && !std::ptr::eq(schema, root) {
+                return None;
+            }
+            members.insert(key.to_owned(), value.clone());
         }
     }
     let usual = |t: &String| t.starts_with("#/$defs/") || t.starts_with("#/definitions/");
