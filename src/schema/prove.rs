@@ -3,18 +3,25 @@
 //! Both schemas are walked together, keyword by keyword. "No" never comes from here: what is not proved is looked for
 //! ([`super::witness`]). Recursion is a greatest fixpoint: a pair met again *deeper in the value* is assumed.
 
+mod numbers;
+mod objects;
+mod words;
+
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use self::{
+    numbers::{bounded, multiple},
+    objects::closed_at,
+    words::{asserts_nothing, said, same},
+};
 use super::{
-    dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE},
     evaluate,
     facts::{self, Flat, Node, Part, types},
-    limits, pattern,
+    limits,
     text::{self, Difference},
 };
-use crate::json;
 
 /// Whether containment of two 2020-12 schemas is proved.
 #[must_use]
@@ -375,100 +382,6 @@ impl Prover {
         false
     }
 
-    /// Whether every property that `outer` does not declare meets its `additionalProperties`.
-    fn rest_meets<'a>(&mut self, parts: &[Part<'a>], outer: &Part<'a>, depth: usize) -> bool {
-        let Some(schema) = outer.sub("additionalProperties") else { return true };
-        let patterns: Vec<&String> = outer.map("patternProperties").map(|(p, _)| p).collect();
-        if patterns.len() > limits::PATTERNS {
-            return false;
-        }
-        let known = outer.get("properties").and_then(Value::as_object);
-        for name in facts::declared(parts) {
-            if known.is_some_and(|k| k.contains_key(name)) {
-                continue;
-            }
-            let mut taken = false;
-            for pattern in &patterns {
-                match pattern::matches(pattern, name) {
-                    Some(found) => taken |= found,
-                    None => return false,
-                }
-            }
-            if !taken
-                && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1))
-            {
-                return false;
-            }
-        }
-        for part in parts {
-            for (pattern, met) in part.map("patternProperties") {
-                if !patterns.contains(&pattern)
-                    && !self.contains(&[met], schema, depth + 1)
-                    && !self.covered(pattern, &patterns, known)
-                {
-                    return false;
-                }
-            }
-        }
-        // What neither side declares. A part with patterns leaves it to its `additionalProperties` as well.
-        self.contains(&facts::undeclared(parts), schema, depth + 1)
-    }
-
-    /// Whether every name that a pattern takes is taken by one of others, or is known.
-    fn covered(&mut self, pattern: &str, others: &[&String], known: Option<&Map<String, Value>>) -> bool {
-        self.spend(AUTOMATA);
-        let others: Vec<&str> = others.iter().map(|p| p.as_str()).collect();
-        let known: Vec<Value> =
-            known.into_iter().flatten().map(|(name, _)| Value::String(name.clone())).collect();
-        text::covered(pattern, &others, &known) == Some(true)
-    }
-
-    /// Whether every property that a pattern of the outer side takes meets its schema.
-    fn pattern_meets<'a>(
-        &mut self,
-        parts: &[Part<'a>],
-        pattern: &str,
-        schema: Node<'a>,
-        depth: usize,
-    ) -> bool {
-        for name in facts::declared(parts) {
-            let Some(taken) = pattern::matches(pattern, name) else { return false };
-            if taken
-                && !facts::property(parts, name).is_some_and(|met| self.contains(&met, schema, depth + 1))
-            {
-                return false;
-            }
-        }
-        let met: Vec<Node<'a>> = parts
-            .iter()
-            .flat_map(|part| match part.get("patternProperties").and_then(Value::as_object) {
-                Some(map) => map
-                    .iter()
-                    .filter(|(p, _)| *p == pattern || self.covered(pattern, &[p], None))
-                    .map(|(_, s)| part.node.at(s))
-                    .collect(),
-                None => part.sub("additionalProperties").into_iter().collect::<Vec<_>>(),
-            })
-            .collect();
-        self.contains(&met, schema, depth + 1)
-    }
-
-    fn names_meet<'a>(&mut self, parts: &[Part<'a>], names: Node<'a>, depth: usize) -> bool {
-        // Other `propertyNames` that say more.
-        let said: Vec<Node<'a>> = parts.iter().filter_map(|p| p.sub("propertyNames")).collect();
-        if !said.is_empty() && self.contains(&said, names, depth + 1) {
-            return true;
-        }
-        if closed_at(parts).is_none() {
-            return false;
-        }
-        let Flat::Parts(wanted) = facts::flatten(&[names]) else { return false };
-        facts::declared(parts).into_iter().all(|name| {
-            let value = Value::String(name.to_owned());
-            evaluate::parts(&wanted, &value) == Some(true)
-        })
-    }
-
     fn all_items_meet<'a>(&mut self, parts: &[Part<'a>], schema: Node<'a>, depth: usize) -> bool {
         (0..=facts::prefix(parts)).all(|i| self.item_meets(parts, i, schema, depth))
     }
@@ -551,142 +464,6 @@ impl Prover {
 /// Keywords that automata decide of texts, once other ways have failed.
 fn whole_texts(keyword: &str) -> bool {
     matches!(keyword, "enum" | "const" | "anyOf" | "oneOf" | "not" | "if")
-}
-
-/// Whether two schemas are the same to the letter and mean the same.
-fn same(a: Node<'_>, b: Node<'_>) -> bool {
-    a.id() == b.id() || facts::alike(a, b)
-}
-
-/// A keyword that the inner side says in the same words.
-fn said(inner: &Part<'_>, outer: &Part<'_>, keyword: &str, value: &Value) -> bool {
-    let same_with = |other: &str| match (inner.get(other), outer.get(other)) {
-        (None, None) => true,
-        (Some(a), Some(b)) => same(inner.node.at(a), outer.node.at(b)),
-        _ => false,
-    };
-    inner.get(keyword).is_some_and(|v| same(inner.node.at(v), outer.node.at(value)))
-        && match keyword {
-            "additionalProperties" => same_with("properties") && same_with("patternProperties"),
-            "items" => same_with("prefixItems"),
-            "contains" => same_with("minContains") && same_with("maxContains"),
-            "if" => same_with("then") && same_with("else"),
-            // They look at everything beside them.
-            "unevaluatedProperties" | "unevaluatedItems" => same(inner.node, outer.node),
-            _ => true,
-        }
-}
-
-fn asserts_nothing(keyword: &str, value: &Value) -> bool {
-    !KNOWN.contains(&keyword)
-        || value == &Value::Bool(true)
-            && matches!(
-                keyword,
-                "additionalProperties"
-                    | "items"
-                    | "propertyNames"
-                    | "unevaluatedProperties"
-                    | "unevaluatedItems"
-            )
-}
-
-/// Keywords that assert something. Others are annotations by the specification (2020-12 core, 6.5).
-const KNOWN: [&str; 35] = [
-    "type",
-    "enum",
-    "const",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "items",
-    "prefixItems",
-    "contains",
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "propertyNames",
-    "required",
-    "minProperties",
-    "maxProperties",
-    "dependentRequired",
-    "dependentSchemas",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "$dynamicRef",
-    WRITTEN_WHOLE,
-    ASSERTED_FORMAT,
-];
-
-fn bounded(have: Option<facts::Bound<'_>>, want: &Value, keyword: &str, mask: u8, low: bool) -> bool {
-    let (Some((have, open)), Some(limit)) = (have, want.as_number()) else { return false };
-    let exclusive = keyword.starts_with("exclusive");
-    let order = if low { facts::compare(have, limit) } else { facts::compare(limit, have) };
-    if order.is_gt() || (order.is_eq() && (open || !exclusive)) {
-        return true;
-    }
-    // Integers: `> 0` is `>= 1`.
-    if mask & types::FRACTION != 0 {
-        return false;
-    }
-    let (Some(have), Some(limit)) = (json::integer(have), json::integer(limit)) else { return false };
-    let step = if low { 1 } else { -1 };
-    let have = if open { have + step } else { have };
-    let limit = if exclusive { limit + step } else { limit };
-    if low { have >= limit } else { have <= limit }
-}
-
-fn multiple(parts: &[Part<'_>], want: &Value, mask: u8) -> bool {
-    let Some(step) = want.as_number() else { return false };
-    let steps: Vec<_> = parts.iter().filter_map(|p| p.get("multipleOf").and_then(Value::as_number)).collect();
-    if steps.iter().any(|have| facts::compare(have, step).is_eq()) {
-        return true;
-    }
-    // A multiple of several numbers is one of their least common multiple; integers are multiples of 1.
-    let whole = (mask & types::FRACTION == 0).then_some((1, 0));
-    let all: Option<Vec<_>> = steps.into_iter().map(json::decimal).chain(whole.map(Some)).collect();
-    let common = || -> Option<bool> {
-        let (all, (want, scale)) = (all?, json::decimal(step)?);
-        // Not every meta-schema looks everywhere; nobody agrees on the multiples of nothing.
-        if want <= 0 || all.iter().any(|(m, _)| *m <= 0) {
-            return None;
-        }
-        let finest = all.iter().map(|(_, s)| *s).max()?.max(scale);
-        let scaled = |m: i128, s: u32| m.checked_mul(10i128.checked_pow(finest - s)?);
-        let mut common: i128 = 1;
-        for (m, s) in all {
-            let m = scaled(m, s)?;
-            common = common.checked_mul(m / divisor(common, m))?;
-        }
-        Some(common.checked_rem(scaled(want, scale)?)? == 0)
-    };
-    common() == Some(true)
-}
-
-/// The greatest common divisor of two positive numbers.
-fn divisor(a: i128, b: i128) -> i128 {
-    if b == 0 { a.max(1) } else { divisor(b, a % b) }
-}
-
-/// How many properties a value can have at the most, where a part forbids all it does not declare.
-fn closed_at(parts: &[Part<'_>]) -> Option<u64> {
-    parts
-        .iter()
-        .filter(|p| p.get("additionalProperties") == Some(&Value::Bool(false)))
-        .filter(|p| p.get("patternProperties").is_none())
-        .map(|p| p.map("properties").count() as u64)
-        .min()
 }
 
 /// A schema of one type only.
