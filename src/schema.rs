@@ -25,7 +25,7 @@ mod witness;
 use std::{cell::RefCell, sync::OnceLock};
 
 pub use dialect::{asserts, resolve};
-pub use facts::{compare, named_types, refers, type_of, types};
+pub use facts::{compare, named_types, type_of, types};
 use jsonschema::{Draft, PatternCache, Registry, Validator};
 use serde_json::{Value, json};
 

@@ -13,7 +13,7 @@ use super::{
     walk,
 };
 use crate::{
-    contract::normal_schema,
+    contract::{normal_schema, references},
     schema::{self, Answer, Counterexample, Schema},
 };
 
@@ -87,7 +87,8 @@ pub(super) fn judge(
 /// reference leads to the whole schema, which values inside then meet as well, and not beside a `$ref`, where older
 /// dialects read nothing.
 fn can_be_said(schema: &Value) -> bool {
-    schema.get("type").is_some() || schema.get("$ref").is_none() && !refers_to_the_whole(schema)
+    let inside = |target: &str| target.starts_with("#/");
+    schema.get("type").is_some() || schema.get("$ref").is_none() && references(schema).into_iter().all(inside)
 }
 
 /// The `arguments` of a call are an object, whether the schema says so or not (MCP, `tools/call`); here it does.
@@ -107,20 +108,6 @@ fn normal_of<'a>(document: &Document<'a>, say: bool) -> Cow<'a, Value> {
     match said_of_objects(document.schema, say) {
         Cow::Borrowed(_) => Cow::Borrowed(document.normal),
         Cow::Owned(said) => Cow::Owned(normal_schema(&said)),
-    }
-}
-
-/// Whether a reference may lead to the root: it is no pointer to a place inside.
-fn refers_to_the_whole(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.iter().any(|(key, v)| match v {
-            Value::String(target) if matches!(key.as_str(), "$ref" | "$recursiveRef" | "$dynamicRef") => {
-                !target.starts_with("#/")
-            }
-            v => refers_to_the_whole(v),
-        }),
-        Value::Array(items) => items.iter().any(refers_to_the_whole),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -308,35 +295,19 @@ impl Context<'_> {
 
 /// A part of a schema as a document of its own: with the definitions it refers to, where those stand in the usual place.
 fn with_definitions(schema: &Value, root: &Value) -> Option<Value> {
-    fn refers(value: &Value, out: &mut Vec<String>) {
-        match value {
-            Value::Object(map) => {
-                for (key, v) in map {
-                    match (key.as_str(), v) {
-                        ("$ref", Value::String(target)) => out.push(target.clone()),
-                        _ => refers(v, out),
-                    }
-                }
-            }
-            Value::Array(items) => items.iter().for_each(|v| refers(v, out)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
     let Value::Object(members) = schema else { return Some(schema.clone()) };
     let mut members = members.clone();
-    let mut targets = Vec::new();
-    refers(schema, &mut targets);
     for key in ["$defs", "definitions", "$schema"] {
         if let Some(value) = root.get(key) {
-            // Definitions of its own would stand in the way of those that are referred to.
-            if members.contains_key(key) && !std::ptr::eq(schema, root) {
+            // Other definitions of its own would stand in the way of those that are referred to.
+            if members.get(key).is_some_and(|own| own != value) {
                 return None;
             }
             members.insert(key.to_owned(), value.clone());
         }
     }
-    let usual = |t: &String| t.starts_with("#/$defs/") || t.starts_with("#/definitions/");
-    targets.iter().all(usual).then_some(Value::Object(members))
+    let usual = |t: &str| t.starts_with("#/$defs/") || t.starts_with("#/definitions/");
+    references(schema).into_iter().all(usual).then_some(Value::Object(members))
 }
 
 /// The objection to a counterexample that this change is the cause of.

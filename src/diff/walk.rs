@@ -11,7 +11,7 @@ use super::{
     rules,
 };
 use crate::{
-    contract::normal_schema,
+    contract::{normal_schema, references},
     json::{self, Pointer},
     schema::{self, types},
 };
@@ -62,7 +62,7 @@ impl Walk<'_> {
             return;
         }
         self.left -= 1;
-        if json::equal(baseline, candidate) && (self.same_roots || !schema::refers(baseline)) {
+        if json::equal(baseline, candidate) && (self.same_roots || references(baseline).is_empty()) {
             return;
         }
         let (b, c) = (follow(baseline, self.roots.0), follow(candidate, self.roots.1));
@@ -151,7 +151,7 @@ impl Walk<'_> {
             }
             // Written alike, and what it refers to may not be.
             for (i, (before, after)) in b.iter().zip(c).enumerate() {
-                if !self.same_roots && schema::refers(before) && json::equal(before, after) {
+                if !self.same_roots && json::equal(before, after) && !references(before).is_empty() {
                     self.pair(before, after, &at.join(keyword).join(i), place);
                 }
             }

@@ -79,7 +79,8 @@ pub fn without_retired(schema: &Value, draft: Draft) -> Cow<'_, Value> {
     Cow::Owned(copy)
 }
 
-fn holds_key(value: &Value, key: &str) -> bool {
+/// Whether an object with this member stands anywhere in a value.
+pub fn holds_key(value: &Value, key: &str) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(k, v)| k == key || holds_key(v, key)),
         Value::Array(items) => items.iter().any(|v| holds_key(v, key)),

@@ -12,7 +12,7 @@ use super::{
     limits,
     pattern::matches,
 };
-use crate::json;
+use crate::{contract::references, json};
 
 /// A schema and the document its references are read in.
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +80,7 @@ pub fn alike(a: Node<'_>, b: Node<'_>) -> bool {
     if std::ptr::eq(a.root, b.root) {
         return true;
     }
-    let (mut seen, mut queue) = (HashSet::new(), Vec::new());
-    references(a.schema, &mut queue);
+    let (mut seen, mut queue) = (HashSet::new(), references(a.schema));
     while let Some(target) = queue.pop() {
         if !seen.insert(target) {
             continue;
@@ -90,36 +89,11 @@ pub fn alike(a: Node<'_>, b: Node<'_>) -> bool {
             return false;
         }
         match (resolve(a.root, target), resolve(b.root, target)) {
-            (Some(x), Some(y)) if json::equal(x, y) => references(x, &mut queue),
+            (Some(x), Some(y)) if json::equal(x, y) => queue.extend(references(x)),
             _ => return false,
         }
     }
     true
-}
-
-/// Whether a schema holds a reference, at any depth.
-pub fn refers(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.iter().any(|(k, v)| (k == "$ref" && v.is_string()) || refers(v)),
-        Value::Array(items) => items.iter().any(refers),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-/// What a schema refers to, at any depth.
-fn references<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
-    match value {
-        Value::Object(map) => {
-            for (key, v) in map {
-                match v {
-                    Value::String(target) if key == "$ref" => out.push(target),
-                    v => references(v, out),
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|v| references(v, out)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 /// What taking a conjunction apart gave.

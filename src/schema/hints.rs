@@ -92,11 +92,10 @@ fn expanded<'a>(ways: &[Vec<Node<'a>>]) -> Vec<Option<Vec<Part<'a>>>> {
     done
 }
 
-/// Whether both sides have the same schema for a place, and no reference that could mean something else.
+/// Whether some way has the same schema for a place.
 pub(super) fn alike(met: &[Node<'_>], ways: &[Vec<Node<'_>>]) -> bool {
     let [a] = met else { return false };
-    let same = |way: &Vec<Node<'_>>| matches!(way.as_slice(), [b] if json::equal(a.schema, b.schema));
-    ways.iter().any(same) && !facts::refers(a.schema)
+    ways.iter().any(|way| matches!(way.as_slice(), [b] if facts::alike(*a, *b)))
 }
 
 /// Every schema the other side has for this place, unions and conditions spread out.

@@ -12,7 +12,7 @@ pub const PROOF_STEPS: u32 = 40_000;
 /// Validators built before the compiled patterns that they share are let go: those of some dozen tools.
 pub const CACHED_BUILDS: usize = 256;
 
-/// Pairs being proved at once, one inside the other. Real pairs need below 60, and a stack has room for twice this.
+/// Pairs being proved at once, one inside the other. A stack of 8 MB holds so many in a debug build, and not twice.
 pub const PROOF_DEPTH: usize = 128;
 
 /// `patternProperties` of one schema beyond which names are not held against them.

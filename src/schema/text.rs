@@ -18,7 +18,7 @@ use regex_automata::{
 use serde_json::Value;
 
 use super::{
-    dialect::{ASSERTED_FORMAT, resolve},
+    dialect::{ASSERTED_FORMAT, holds_key, resolve},
     ecma,
     facts::{Node, Part, as_count, named_types, types},
     limits,
@@ -105,11 +105,7 @@ pub fn contends(parts: &[Part<'_>]) -> bool {
 
 /// Whether a `pattern` stands anywhere in a schema.
 pub fn names_a_pattern(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.iter().any(|(k, v)| k == "pattern" || names_a_pattern(v)),
-        Value::Array(items) => items.iter().any(names_a_pattern),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
+    holds_key(schema, "pattern")
 }
 
 /// A set of texts by way of the sets that the leaves stand for.
