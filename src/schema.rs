@@ -22,11 +22,15 @@ mod text;
 mod values;
 mod witness;
 
-use std::{cell::RefCell, sync::OnceLock};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
 
 pub use dialect::{asserts, resolve};
 pub use facts::{compare, named_types, type_of, types};
-use jsonschema::{Draft, PatternCache, Registry, Validator};
+use jsonschema::{Draft, PatternCache, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
 use crate::json::Pointer;
@@ -34,16 +38,27 @@ use crate::json::Pointer;
 /// A schema ready to be asked about.
 #[derive(Debug)]
 pub struct Schema {
-    /// The schema as its author wrote it.
+    /// The schema as its author wrote it; its dialect stands beside it.
     source: Value,
-    /// The same set of values, written in 2020-12; `Err` says what could not be translated.
-    translated: Result<Value, String>,
+    /// The same set of values, written in 2020-12.
+    translated: Translated,
     draft: Draft,
     /// `format` rejects values.
     formats: bool,
     /// It is known to compile, though nobody has compiled it yet.
     plain: bool,
     validator: OnceLock<Option<Validator>>,
+}
+
+/// A schema in 2020-12.
+#[derive(Debug)]
+enum Translated {
+    /// As it stands.
+    AsWritten,
+    /// In other words.
+    Otherwise(Value),
+    /// There are no such words, and this is why.
+    No(String),
 }
 
 /// A text that is no schema.
@@ -60,6 +75,13 @@ pub struct Rejection {
     pub keyword: String,
     /// The validator's words.
     pub reason: String,
+}
+
+/// How a value is rejected: by which keywords, and where in the value.
+type Way = Vec<(String, String)>;
+
+fn keyword(error: &ValidationError<'_>) -> String {
+    error.schema_path().as_str().rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 /// A value that one schema accepts and another rejects.
@@ -113,8 +135,20 @@ impl Schema {
                 return Err(InvalidSchema(format!("{error} at `{}`", error.instance_path())));
             }
         }
-        let translated = dialect::translate(source, draft, formats);
-        Ok(Self { source: source.clone(), translated, draft, formats, plain, validator: compiled })
+        let mut source = source.clone();
+        let translated = if dialect::is_as_written(&source, draft, formats) {
+            if let Value::Object(members) = &mut source {
+                members.shift_remove("$schema");
+            }
+            debug_assert_eq!(dialect::translate(&source, draft, formats).as_ref(), Ok(&source));
+            Translated::AsWritten
+        } else {
+            match dialect::translate(&source, draft, formats) {
+                Ok(other) => Translated::Otherwise(other),
+                Err(reason) => Translated::No(reason),
+            }
+        };
+        Ok(Self { source, translated, draft, formats, plain, validator: compiled })
     }
 
     /// The set of values whose objects hold only properties that this schema declares, at every depth. Objects of
@@ -130,16 +164,25 @@ impl Schema {
     }
 
     fn rewritten(&self, rewrite: fn(&Value) -> Result<Value, String>) -> Result<Self, String> {
-        let source = rewrite(self.translated.as_ref().map_err(Clone::clone)?)?;
+        let source = rewrite(self.translated()?)?;
         let draft = Draft::Draft202012;
         let plain = form::is_plain(&source, draft);
         let (formats, validator) = (self.formats, OnceLock::new());
-        Ok(Self { translated: Ok(source.clone()), source, draft, formats, plain, validator })
+        Ok(Self { translated: Translated::AsWritten, source, draft, formats, plain, validator })
+    }
+
+    /// The schema in 2020-12, or why there is none.
+    fn translated(&self) -> Result<&Value, &str> {
+        match &self.translated {
+            Translated::AsWritten => Ok(&self.source),
+            Translated::Otherwise(other) => Ok(other),
+            Translated::No(reason) => Err(reason),
+        }
     }
 
     /// Whether both are written alike, so that what is known of one is known of the other.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        matches!((&self.translated, &other.translated), (Ok(a), Ok(b)) if a == b)
+        matches!((self.translated(), other.translated()), (Ok(a), Ok(b)) if a == b)
     }
 
     /// Whether the schema accepts a value; nothing where it cannot be compiled (a pattern that is none, a reference
@@ -152,16 +195,23 @@ impl Schema {
     /// Everything the schema says against a value.
     #[must_use]
     pub fn rejections(&self, value: &Value) -> Vec<Rejection> {
-        let Some(validator) = self.validator() else { return Vec::new() };
-        validator
-            .iter_errors(value)
-            .take(limits::REJECTIONS)
+        self.errors(value)
             .map(|e| Rejection {
                 at: Pointer::from(e.instance_path().as_str()),
-                keyword: e.schema_path().as_str().rsplit('/').next().unwrap_or_default().to_owned(),
+                keyword: keyword(&e),
                 reason: limits::cut(&e.to_string()),
             })
             .collect()
+    }
+
+    /// The same without words, which cost more than finding it.
+    fn objections(&self, value: &Value) -> Way {
+        self.errors(value).map(|e| (keyword(&e), e.instance_path().as_str().to_owned())).collect()
+    }
+
+    fn errors<'a>(&'a self, value: &'a Value) -> impl Iterator<Item = ValidationError<'a>> {
+        let errors = self.validator().map(|validator| validator.iter_errors(value));
+        errors.into_iter().flatten().take(limits::REJECTIONS)
     }
 
     /// Whether it can be compiled at all.
@@ -207,6 +257,10 @@ fn validator(schema: &Value, draft: Draft, formats: bool, plain: bool) -> Option
     options.with_draft(Draft::Draft4).with_registry(&registry).build(&reference).ok()
 }
 
+/// Maps and sets of small keys that only live as long as a question.
+type FastMap<K, V> = HashMap<K, V, ahash::RandomState>;
+type FastSet<T> = HashSet<T, ahash::RandomState>;
+
 /// Where a schema is put to be referred to.
 const ELSEWHERE: &str = "urn:toolpact:schema";
 
@@ -228,7 +282,7 @@ pub(crate) fn by_structure(inner: &Schema, outer: &Schema) -> Option<Answer> {
     if !outer.usable() {
         return Some(Answer::Unknown("the second schema cannot be compiled".to_owned()));
     }
-    match (&inner.translated, &outer.translated) {
+    match (inner.translated(), outer.translated()) {
         (Ok(a), Ok(b)) if prove::contained(a, b) => Some(Answer::Contained("structure")),
         _ => None,
     }
@@ -236,9 +290,9 @@ pub(crate) fn by_structure(inner: &Schema, outer: &Schema) -> Option<Answer> {
 
 /// The part of [`contained`] for what structure does not prove.
 pub(crate) fn by_search(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Answer {
-    let both = match (&inner.translated, &outer.translated) {
+    let both = match (inner.translated(), outer.translated()) {
         (Ok(a), Ok(b)) => Ok((a, b)),
-        (Err(e), _) | (_, Err(e)) => Err(e.clone()),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason.to_owned()),
     };
     // A schema that cannot be translated can still be sampled as it stands.
     let (a, b) = both.as_ref().map_or((&inner.source, &outer.source), |(a, b)| (*a, *b));

@@ -1,16 +1,14 @@
 //! Schemas that say what a value is by what that same value is: `{"not": {"$ref": "#"}}`. They have no meaning that
 //! validators agree on, so nothing is claimed of them. A reference that is met again deeper in the value is no circle.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
-use super::dialect::resolve;
+use super::{FastMap, dialect::resolve};
 use crate::contract::subschemas;
 
 /// The target of a reference on a circle, where there is one.
 pub fn find(root: &Value) -> Option<&str> {
-    let mut done: HashMap<*const Value, bool> = HashMap::new();
+    let mut done: FastMap<*const Value, bool> = FastMap::default();
     let mut starts = vec![root];
     while let Some(start) = starts.pop() {
         starts.extend(subschemas(start).map(|(_, sub)| sub));
@@ -28,7 +26,7 @@ enum Step<'a> {
 
 /// Walks what speaks of the same value as `start`; a schema is done (`true`) once all below it was walked. With a list
 /// of its own, because a chain of references can be longer than a thread's stack.
-fn from<'a>(start: &'a Value, root: &'a Value, done: &mut HashMap<*const Value, bool>) -> Option<&'a str> {
+fn from<'a>(start: &'a Value, root: &'a Value, done: &mut FastMap<*const Value, bool>) -> Option<&'a str> {
     let mut steps = vec![Step::Into(start)];
     while let Some(step) = steps.pop() {
         let schema = match step {

@@ -122,6 +122,64 @@ fn since(keyword: &str) -> Draft {
     }
 }
 
+/// Whether a schema means in 2020-12 what it means in its own dialect, word for word: [`translate`] would copy it. Most do,
+/// and a copy costs more than all else that is done with a small schema. "No" only means that it was not seen at once.
+#[must_use]
+pub fn is_as_written(schema: &Value, draft: Draft, formats: bool) -> bool {
+    let mut targets = Vec::new();
+    draft > Draft::Draft4
+        && keeps_its_words(schema, draft, formats, true, &mut targets)
+        && targets.iter().all(|target| leads_to_a_schema(schema, target, draft))
+        && (targets.is_empty() || circle::find(schema).is_none())
+}
+
+fn keeps_its_words<'a>(
+    schema: &'a Value,
+    draft: Draft,
+    formats: bool,
+    root: bool,
+    targets: &mut Vec<&'a str>,
+) -> bool {
+    let Value::Object(members) = schema else { return true };
+    if reference_alone(members, draft) && members.len() > 1 {
+        return false;
+    }
+    members.iter().all(|(key, value)| {
+        let mut kept = |sub| keeps_its_words(sub, draft, formats, false, targets);
+        match (key.as_str(), value) {
+            ("$schema", _) => root,
+            ("$ref", Value::String(target)) => {
+                targets.push(target);
+                target.starts_with('#')
+            }
+            (
+                "$id"
+                | "id"
+                | "$recursiveRef"
+                | "$recursiveAnchor"
+                | "$dynamicRef"
+                | "$dynamicAnchor"
+                | "unevaluatedProperties"
+                | "unevaluatedItems"
+                | "dependencies"
+                | "additionalItems"
+                | WRITTEN_WHOLE
+                | ASSERTED_FORMAT,
+                _,
+            ) => false,
+            ("format", _) => !formats,
+            ("items", Value::Array(_)) => false,
+            (key, _) if draft < since(key) => false,
+            (key, value) => match (below(key), value) {
+                (Some(Below::Map | Below::MapOfSchemaOrNames), Value::Object(map)) => map.values().all(kept),
+                (Some(Below::List | Below::SchemaOrList), Value::Array(items)) => items.iter().all(kept),
+                (Some(Below::Schema | Below::SchemaOrList), sub) => kept(sub),
+                _ => true,
+            },
+        }
+    })
+}
+
 /// The schema in 2020-12, without `$schema`.
 ///
 /// # Errors
@@ -132,12 +190,13 @@ pub fn translate(schema: &Value, draft: Draft, formats: bool) -> Result<Value, S
     if let Value::Object(members) = &mut out {
         members.shift_remove("$schema");
     }
+    let refers = !translator.targets.is_empty();
     for target in translator.targets {
         if !leads_to_a_schema(schema, target, draft) {
             return Err(format!("`$ref` to `{target}` leads to no place for schemas"));
         }
     }
-    if let Some(target) = circle::find(&out) {
+    if refers && let Some(target) = circle::find(&out) {
         return Err(format!("the schema of one value stands on itself, by way of `$ref` to `{target}`"));
     }
     Ok(out)

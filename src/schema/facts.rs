@@ -3,11 +3,12 @@
 //!
 //! A conjunction is a list of [`Part`]s: plain objects of keywords, references and `allOf` taken apart.
 
-use std::{cmp::Ordering, collections::HashSet};
+use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
 use super::{
+    FastSet,
     dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE, resolve},
     limits,
     pattern::matches,
@@ -80,7 +81,7 @@ pub fn alike(a: Node<'_>, b: Node<'_>) -> bool {
     if std::ptr::eq(a.root, b.root) {
         return true;
     }
-    let (mut seen, mut queue) = (HashSet::new(), references(a.schema));
+    let (mut seen, mut queue) = (FastSet::default(), references(a.schema));
     while let Some(target) = queue.pop() {
         if !seen.insert(target) {
             continue;
@@ -317,7 +318,10 @@ pub fn required<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a str> {
 
 /// Every declared property name, in the order of the documents, once each.
 pub fn declared<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
-    let (mut names, mut seen) = (Vec::new(), HashSet::new());
+    if let [part] = parts {
+        return part.map("properties").map(|(name, _)| name.as_str()).collect();
+    }
+    let (mut names, mut seen) = (Vec::new(), FastSet::default());
     for part in parts {
         names.extend(part.map("properties").map(|(name, _)| name.as_str()).filter(|name| seen.insert(*name)));
     }

@@ -7,8 +7,6 @@ mod numbers;
 mod objects;
 mod words;
 
-use std::collections::{HashMap, HashSet};
-
 use serde_json::Value;
 
 use self::{
@@ -17,7 +15,7 @@ use self::{
     words::{asserts_nothing, said, same},
 };
 use super::{
-    evaluate,
+    FastMap, FastSet, evaluate,
     facts::{self, Flat, Node, Part, types},
     limits,
     text::{self, Difference},
@@ -43,8 +41,8 @@ struct Prover {
     assumed: Vec<(Pair, usize)>,
     /// The first of `assumed` that the present proof has leant on.
     leant: Leant,
-    failed: HashSet<Pair>,
-    proved: HashMap<Pair, Proved>,
+    failed: FastSet<Pair>,
+    proved: FastMap<Pair, Proved>,
     /// What was proved by leaning on pairs that are still being proved, in order. None of them leans on a position that
     /// is no longer in `assumed`.
     provisional: Vec<Pair>,

@@ -3,11 +3,10 @@
 //! Heuristic from end to end: whatever comes out is only a candidate, and validators decide ([`super::witness`]). The
 //! *hints* are the schemas of the other side for the same place: their bounds, names and values say where to look.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value, json};
 
 use super::{
+    FastSet,
     facts::{self, Flat, Node, Part, types},
     hints::{Hints, alike, fits, spread},
     limits,
@@ -75,7 +74,8 @@ impl Sampler {
         } else {
             values.extend(given(&parts).cloned().map(plain));
             if mask & types::STRING != 0 {
-                values.extend(strings(&parts, &hints.parts).into_iter().map(|s| plain(Value::String(s))));
+                let texts = strings(&parts, &hints.parts, &|value| hints.reject(value));
+                values.extend(texts.into_iter().map(|s| plain(Value::String(s))));
             }
             if mask & types::NUMBER != 0 {
                 values
@@ -117,7 +117,7 @@ impl Sampler {
     ) -> Vec<Candidate> {
         let open = !facts::undeclared(parts).iter().any(|n| n.schema == &Value::Bool(false));
         let mut names = facts::declared(parts);
-        let mut known: HashSet<&str> = names.iter().copied().collect();
+        let mut known: FastSet<&str> = names.iter().copied().collect();
         let more =
             facts::required(parts).chain(if open { facts::declared(&hints.parts) } else { Vec::new() });
         names.extend(more.filter(|name| known.insert(name)));
@@ -205,7 +205,7 @@ impl Sampler {
             // Names that the other side does not take.
             let unlike = hints.parts.iter().filter_map(|p| p.sub("propertyNames")).flat_map(|names| {
                 let names = spread(&[names]);
-                strings(&[], &names)
+                strings(&[], &names, &|value| !fits(&names, value))
                     .into_iter()
                     .filter(move |s| !fits(&names, &Value::String(s.clone())))
                     .take(4)
@@ -393,7 +393,11 @@ fn simplest(parts: &[Part<'_>]) -> Option<Value> {
     }
     let mask = facts::types_of(parts, 1);
     let value = match mask {
-        types::STRING => json!("a"),
+        types::STRING => {
+            let patterns = parts.iter().filter_map(|p| p.get("pattern").and_then(Value::as_str));
+            let spelt = patterns.flat_map(|p| Pattern::read(p).samples(None)).map(Value::String);
+            return [json!("a")].into_iter().chain(spelt).find(|value| fits(parts, value));
+        }
         types::INTEGER | types::NUMBER => json!(1),
         types::BOOLEAN => json!(true),
         types::ARRAY => json!([]),
@@ -423,7 +427,7 @@ fn cases<'a>(inner: &[Node<'a>], parts: &[Part<'a>], ways: &[Vec<Node<'a>>]) -> 
         for union in ["anyOf", "oneOf"] {
             let mut branches: Vec<_> = part.list(union).collect();
             if branches.len() > limits::CASES {
-                let others: HashSet<String> = spread(&ways.concat())
+                let others: FastSet<String> = spread(&ways.concat())
                     .iter()
                     .flat_map(|p| p.list(union))
                     .map(|b| b.schema.to_string())

@@ -18,6 +18,7 @@ use regex_automata::{
 use serde_json::Value;
 
 use super::{
+    FastMap, FastSet,
     dialect::{ASSERTED_FORMAT, holds_key, resolve},
     ecma,
     facts::{Node, Part, as_count, named_types, types},
@@ -301,6 +302,9 @@ fn automaton(pattern: &str) -> Option<Rc<Dfa>> {
     })
 }
 
+/// From where a tuple of states was first reached, and by which byte.
+type Ways = FastMap<Vec<Reached>, Option<(Vec<Reached>, u8)>>;
+
 /// A state of one automaton, and whether its pattern was found already.
 type Reached = (StateID, bool);
 
@@ -331,8 +335,7 @@ fn walk(automata: &[Rc<Dfa>], formula: &Formula) -> Option<Difference> {
         (false, false) => None,
     };
     let bytes = telling_bytes(&all);
-    // Where each tuple was reached from, and by which byte.
-    let mut from: HashMap<Vec<Reached>, Option<(Vec<Reached>, u8)>> = HashMap::from([(first.clone(), None)]);
+    let mut from: Ways = [(first.clone(), None)].into_iter().collect();
     let mut queue = VecDeque::from([first]);
     while let Some(here) = queue.pop_front() {
         if accepts(last, here[last]) && formula.holds(&|i| Some(accepts(i, here[i]))) == Some(true) {
@@ -360,13 +363,13 @@ fn walk(automata: &[Rc<Dfa>], formula: &Formula) -> Option<Difference> {
 /// reads well.
 fn telling_bytes(all: &[&Dfa]) -> Vec<u8> {
     let order = (b'a'..=b'z').chain(b'0'..=b'9').chain(b'A'..=b'Z').chain(b' '..=b'/').chain(0..=255);
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = FastSet::default();
     order
         .filter(|byte| seen.insert(all.iter().map(|d| d.byte_classes().get(*byte)).collect::<Vec<u8>>()))
         .collect()
 }
 
-fn spelled(from: &HashMap<Vec<Reached>, Option<(Vec<Reached>, u8)>>, end: Vec<Reached>) -> Option<String> {
+fn spelled(from: &Ways, end: Vec<Reached>) -> Option<String> {
     let (mut bytes, mut at) = (Vec::new(), &end);
     while let Some(Some((before, byte))) = from.get(at) {
         bytes.push(*byte);

@@ -9,6 +9,7 @@ use super::{
     dialect::WRITTEN_WHOLE,
     ecma,
     facts::{self, Part, types},
+    hints::fits,
     limits,
     text::{self, Difference, Outer},
 };
@@ -22,7 +23,12 @@ pub(super) fn given<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a Value> {
     })
 }
 
-pub(super) fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
+/// `rejects` says whether the other side is seen to reject a value.
+pub(super) fn strings(
+    parts: &[Part<'_>],
+    hints: &[Part<'_>],
+    rejects: &dyn Fn(&Value) -> bool,
+) -> Vec<String> {
     let mut lengths: Vec<u64> = Vec::new();
     for side in [parts, hints] {
         for keyword in ["minLength", "maxLength"] {
@@ -37,14 +43,6 @@ pub(super) fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
     lengths.sort_unstable();
     lengths.dedup();
     let mut out: Vec<String> = Vec::new();
-    if text::speaks(parts) || text::speaks(hints) {
-        for hint in hints.iter().take(2) {
-            if let Some(Difference::Text(text)) = text::difference(parts, Some(Outer::Schemas(&[hint.node])))
-            {
-                out.push(text);
-            }
-        }
-    }
     for pattern in texts(parts, "pattern") {
         let pattern = Pattern::read(pattern);
         out.extend(pattern.samples(None));
@@ -69,6 +67,19 @@ pub(super) fn strings(parts: &[Part<'_>], hints: &[Part<'_>]) -> Vec<String> {
     for pattern in texts(hints, "pattern") {
         for sample in Pattern::read(pattern).samples(None).into_iter().take(4) {
             out.extend([format!("{sample}!"), format!(" {sample}"), sample]);
+        }
+    }
+    // Automata find what there is to find, and cost more than all this.
+    let told = |text: &String| {
+        let value = Value::String(text.clone());
+        fits(parts, &value) && rejects(&value)
+    };
+    if (text::speaks(parts) || text::speaks(hints)) && !out.iter().any(told) {
+        for hint in hints.iter().take(2) {
+            if let Some(Difference::Text(text)) = text::difference(parts, Some(Outer::Schemas(&[hint.node])))
+            {
+                out.push(text);
+            }
         }
     }
     out

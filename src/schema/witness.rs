@@ -1,11 +1,9 @@
 //! Finds values that one schema accepts and another rejects. Candidates prove nothing: both validators, each in the
 //! dialect its author chose, have the last word on every value that leaves this file.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use super::{Counterexample, Rejection, Schema, facts::Node, limits, sample};
+use super::{Counterexample, Schema, Way, facts::Node, limits, sample};
 
 /// Values of `inner` (and of all of `also`) that `outer` rejects, the plainest first, one for each way of being
 /// rejected. `from` and `hints` are where candidates are built from; they need not be the schemas themselves.
@@ -41,18 +39,20 @@ fn round(
     holds: &dyn Fn(&Value) -> bool,
     candidates: Vec<sample::Candidate>,
 ) -> Vec<Counterexample> {
-    let mut ways: HashSet<Vec<(String, String)>> = HashSet::new();
+    let mut ways: Vec<Way> = Vec::new();
     let mut found: Vec<Counterexample> = Vec::new();
     for candidate in candidates {
         // The telling ones come first; with a counterexample in hand, the rest is not worth its time.
         if (!found.is_empty() && !candidate.telling) || !holds(&candidate.value) {
             continue;
         }
-        let rejections = outer.rejections(&candidate.value);
-        if rejections.is_empty() || !ways.insert(ways_of(&rejections)) {
+        let way = outer.objections(&candidate.value);
+        if way.is_empty() || ways.contains(&way) {
             continue;
         }
-        found.push(smaller(Counterexample { value: candidate.value, rejections }, outer, holds));
+        let value = smaller(candidate.value, &way, outer, holds);
+        ways.push(way);
+        found.push(Counterexample { rejections: outer.rejections(&value), value });
         if found.len() == limits::COUNTEREXAMPLES {
             break;
         }
@@ -60,30 +60,22 @@ fn round(
     found
 }
 
-fn ways_of(rejections: &[Rejection]) -> Vec<(String, String)> {
-    rejections.iter().map(|r| (r.keyword.clone(), r.at.as_str().to_owned())).collect()
-}
-
 /// Leaves out what a counterexample does not need, as long as it is rejected in the same way.
-fn smaller(mut best: Counterexample, outer: &Schema, holds: &dyn Fn(&Value) -> bool) -> Counterexample {
-    let kept = ways_of(&best.rejections);
+fn smaller(mut best: Value, way: &Way, outer: &Schema, holds: &dyn Fn(&Value) -> bool) -> Value {
     let mut tries = limits::SHRINKING;
     let mut part = 1;
     // Halves first, then quarters, down to single members.
     loop {
         let mut shrunk = false;
-        for value in without_some(&best.value, part, tries) {
+        for value in without_some(&best, part, tries) {
             tries = tries.saturating_sub(1);
-            if holds(&value) {
-                let rejections = outer.rejections(&value);
-                if ways_of(&rejections) == kept {
-                    best = Counterexample { value, rejections };
-                    shrunk = true;
-                    break;
-                }
+            if holds(&value) && outer.objections(&value) == *way {
+                best = value;
+                shrunk = true;
+                break;
             }
         }
-        let finest = part >= members(&best.value);
+        let finest = part >= members(&best);
         if tries == 0 || (!shrunk && finest) {
             return best;
         }
