@@ -12,6 +12,7 @@ mod http;
 mod message;
 mod pages;
 mod process;
+mod reach;
 mod record;
 mod sse;
 mod stdio;
@@ -24,6 +25,7 @@ use crate::{
     snapshot::{Listing, Outcome, RawTool, Transport},
 };
 
+pub use reach::{IpNet, Reach};
 use record::{Failure, Record, Try, printable};
 
 /// Where a server is found. Made by [`Source::stdio`] or [`Source::http`], which refuse what can never work.
@@ -113,7 +115,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// How much a listing may cost. Every limit ends in an outcome that names it.
+/// How much a listing may cost, and what it may touch. Every limit ends in an outcome that names it.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// From start to the first answer; a cold `npx` can need 25 s.
@@ -133,6 +135,8 @@ pub struct Limits {
     pub pages: usize,
     /// Tools.
     pub tools: usize,
+    /// Which machines may be talked to over HTTP.
+    pub reach: Reach,
 }
 
 impl Default for Limits {
@@ -146,6 +150,7 @@ impl Default for Limits {
             total_bytes: 64 << 20,
             pages: 1_000,
             tools: 10_000,
+            reach: Reach::default(),
         }
     }
 }

@@ -41,6 +41,10 @@ const MAX_RESUMES: usize = 5;
 /// The longest pause before that, whatever the server asks for.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
+/// What to do about a server that may not be reached.
+const REACH: &str =
+    "a service lists servers of the public internet, and of the networks that its operator allows";
+
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -56,7 +60,11 @@ pub(super) async fn list(
     let endpoint = Endpoint::parse(url, headers).map_err(|error| {
         Failure::new(Outcome::Unavailable, error.to_string()).help("correct the server's source")
     })?;
-    let client = client(&endpoint.url).map_err(|error| {
+    if let Some(address) = limits.reach.refuses(&endpoint.url) {
+        let cause = format!("{} is not called: {address} is no public address", record.name());
+        return Err(Failure::new(Outcome::Unavailable, cause).help(REACH));
+    }
+    let client = client(&endpoint.url, &limits.reach).map_err(|error| {
         Failure::new(Outcome::Unavailable, format!("{} cannot be called: {}", record.name(), cause(&error)))
             .help("https needs the system's root certificates (package ca-certificates, or SSL_CERT_FILE)")
     })?;

@@ -34,6 +34,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("askama", &["web"]),
     ("clap", &["cli"]),
     ("reqwest", &["mcp"]),
+    ("ipnet", &["mcp"]),
     ("rustls", &["mcp"]),
     ("libc", &["mcp"]),
     ("jsonschema", &["schema"]),

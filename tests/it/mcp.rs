@@ -2,6 +2,7 @@
 
 mod demo;
 mod http;
+mod reach;
 mod source;
 mod stdio;
 

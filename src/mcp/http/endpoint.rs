@@ -7,7 +7,7 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 
-use crate::mcp::{SourceError, record::printable};
+use crate::mcp::{Reach, SourceError, record::printable};
 
 /// Headers that the protocol or HTTP itself sets.
 const RESERVED: [&str; 9] = [
@@ -69,8 +69,8 @@ pub(in crate::mcp) fn without_secrets(url: &str) -> String {
     }
 }
 
-/// A client for this URL. It follows no redirect by itself: it would carry the headers along.
-pub(super) fn client(url: &Url) -> reqwest::Result<Client> {
+/// A client for this URL that reaches no further than it may. It follows no redirect by itself: it would carry the headers along.
+pub(super) fn client(url: &Url, reach: &Reach) -> reqwest::Result<Client> {
     // Fails where a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
@@ -80,7 +80,9 @@ pub(super) fn client(url: &Url) -> reqwest::Result<Client> {
         // No roots needed, and loading the system's costs tens of milliseconds.
         builder = builder.tls_certs_only(std::iter::empty());
     }
-    if is_loopback(url) {
+    if let Some(guard) = reach.resolver() {
+        builder = builder.dns_resolver(guard).no_proxy();
+    } else if is_loopback(url) {
         builder = builder.no_proxy();
     }
     builder.build()
