@@ -5,6 +5,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod form;
+pub mod header;
 
 use std::{
     borrow::Cow,

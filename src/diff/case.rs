@@ -37,6 +37,8 @@ pub struct Case {
     pub annotations: Option<Expected>,
     /// See `listing`.
     pub presentation: Option<Expected>,
+    /// How many findings there must be in all: one edit is told once.
+    pub findings: Option<usize>,
     /// Rules that must say nothing, where others speak.
     #[serde(default)]
     pub silent: Vec<String>,

@@ -17,6 +17,7 @@ rules! {
     bound_tightened bound_loosened pattern_changed format_changed
     additional_properties_closed additional_properties_opened additional_properties_changed
     items_changed composition_changed constraint_changed default_changed
+    header_changed invalid_header
     output_schema_added output_schema_removed
     hint_weakened hint_strengthened
     description_changed presentation_changed metadata_changed notation_changed

@@ -11,7 +11,10 @@ use super::{
     rules::{self, duplicate_tool_name, notation_changed, tool_added, tool_removed, undecided_change},
 };
 use crate::{
-    contract::Contract,
+    contract::{
+        Contract,
+        header::{mentions_header, without_headers},
+    },
     json::{self, Digest},
 };
 
@@ -192,6 +195,7 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options) -> Co
     let (was, is) = (old.normal().get("inputSchema"), new.normal().get("inputSchema"));
     if let (Some(was), Some(is)) = (was, is)
         && was != is
+        && !differ_in_headers_only(was, is)
     {
         let (before, after) = (document(old.input_schema(), was), document(new.input_schema(), is));
         merge(judge(Surface::Input, &before, &after, options));
@@ -244,6 +248,12 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options) -> Co
             patch,
         }),
     }
+}
+
+/// Whether two schemas take the same arguments by the letter, and say something else of headers: rules of their own judge
+/// that.
+fn differ_in_headers_only(was: &Value, is: &Value) -> bool {
+    (mentions_header(was) || mentions_header(is)) && without_headers(was) == without_headers(is)
 }
 
 fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witness>)]) -> Bump {

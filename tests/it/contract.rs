@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use toolpact::{contract::Contract, snapshot::RawTool};
 
-fn contract(text: &str) -> Result<Contract, String> {
+pub(crate) fn contract(text: &str) -> Result<Contract, String> {
     let raw = RawValue::from_string(text.to_owned()).expect("JSON");
     Contract::of(&RawTool { index: 0, raw }).map_err(|e| e.to_string())
 }

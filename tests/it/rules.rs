@@ -58,6 +58,10 @@ fn check(rule: &str, case: &Case) {
             context()
         );
     }
+    if let Some(count) = case.findings {
+        let all = report.tools.iter().map(|t| t.findings.len()).sum::<usize>();
+        assert_eq!(all, count, "findings: {}", context());
+    }
     for silent in &case.silent {
         assert!(report.tools.iter().flat_map(|t| &t.findings).all(|f| &f.rule != silent), "{}", context());
     }

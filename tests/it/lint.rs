@@ -1,0 +1,49 @@
+//! What is wrong with a tool whatever it is compared with.
+
+use serde_json::{Value, json};
+use toolpact::lint;
+
+use crate::contract::contract;
+
+/// Each remark as `rule place`.
+fn check(input_schema: &Value, expected: &[&str]) {
+    let tool = json!({ "name": "query", "inputSchema": input_schema });
+    let contract = contract(&tool.to_string()).expect("a contract");
+    let said: Vec<String> = lint::tool(&contract).iter().map(|r| format!("{} {}", r.rule, r.at)).collect();
+    assert_eq!(said, expected, "{input_schema}");
+}
+
+#[test]
+fn a_header_that_clients_must_not_accept_is_found_without_a_baseline() {
+    let parameter = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
+    let mirrored = |header: Value| parameter(json!({ "type": "string", "x-mcp-header": header }));
+    let at = "invalid-header /properties/a/x-mcp-header";
+    check(&mirrored(json!("Region")), &[]);
+    for header in [json!(""), json!("a b"), json!("a:b"), json!("a\nb"), json!("é"), json!(1), json!(null)] {
+        check(&mirrored(header), &[at]);
+    }
+    for kind in [json!("number"), json!("object"), json!("null"), json!(["string"]), json!(null)] {
+        let schema = parameter(json!({ "type": kind, "x-mcp-header": "A" }));
+        check(&schema, &["invalid-header /properties/a/type"]);
+    }
+    // Inside a parameter it is one as well; by any other way it is none.
+    let annotated = json!({ "type": "string", "x-mcp-header": "A" });
+    check(&parameter(json!({ "type": "object", "properties": { "b": annotated } })), &[]);
+    for keyword in ["items", "additionalProperties", "not", "if", "contains"] {
+        let place = format!("invalid-header /properties/a/{keyword}/x-mcp-header");
+        check(&parameter(json!({ keyword: annotated })), &[&place]);
+        let below = format!("invalid-header /properties/a/{keyword}/properties/b/x-mcp-header");
+        check(&parameter(json!({ keyword: { "properties": { "b": annotated } } })), &[&below]);
+    }
+    for keyword in ["anyOf", "oneOf", "allOf", "prefixItems"] {
+        let place = format!("invalid-header /properties/a/{keyword}/0/x-mcp-header");
+        check(&parameter(json!({ keyword: [annotated] })), &[&place]);
+    }
+    for keyword in ["patternProperties", "dependentSchemas", "$defs", "definitions"] {
+        let place = format!("invalid-header /properties/a/{keyword}/b/x-mcp-header");
+        check(&parameter(json!({ keyword: { "b": annotated } })), &[&place]);
+    }
+    // What only looks like an annotation: a property of that name, and values.
+    check(&json!({ "properties": { "x-mcp-header": { "type": "string" } } }), &[]);
+    check(&parameter(json!({ "default": { "x-mcp-header": 1 }, "enum": [{ "x-mcp-header": 1 }] })), &[]);
+}
