@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    finding::{Assumption, Formats, Level},
+    finding::{Assumption, Bump, Formats, Level},
     rule::Rule,
 };
 
@@ -39,6 +39,8 @@ pub struct Case {
     pub presentation: Option<Expected>,
     /// How many findings there must be in all: one edit is told once.
     pub findings: Option<usize>,
+    /// The bump that the report requires.
+    pub bump: Option<Bump>,
     /// Rules that must say nothing, where others speak.
     #[serde(default)]
     pub silent: Vec<String>,

@@ -237,7 +237,8 @@ pub struct Finding {
     pub level: Level,
     /// Where the change sits.
     pub surface: Surface,
-    /// Where in that surface: a JSON Pointer into `inputSchema`, `outputSchema`, `annotations` or the tool.
+    /// Where in that surface: a JSON Pointer into `inputSchema`, `outputSchema`, `annotations` or the tool. What begins
+    /// with `/execution` is always of the tool: no keyword is called so.
     pub pointer: Pointer,
     /// One plain sentence, lower case, no final period.
     pub message: String,

@@ -19,7 +19,7 @@ rules! {
     items_changed composition_changed constraint_changed default_changed
     header_changed invalid_header
     output_schema_added output_schema_removed
-    hint_weakened hint_strengthened
+    hint_weakened hint_strengthened task_support_changed
     description_changed presentation_changed metadata_changed notation_changed
     unexplained_change undecided_change
 }

@@ -8,7 +8,10 @@ use super::{
     finding::{Bump, Finding, Level, Options, Status, Surface, ToolReport, Verdicts, Witness},
     judge::{Document, judge},
     rule::{Check, Remark, Tools},
-    rules::{self, duplicate_tool_name, notation_changed, tool_added, tool_removed, undecided_change},
+    rules::{
+        self, duplicate_tool_name, notation_changed, task_support_changed, tool_added, tool_removed,
+        undecided_change,
+    },
 };
 use crate::{
     contract::{
@@ -260,10 +263,11 @@ fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witn
     let worst = remarks.iter().map(|(r, _)| r.level).max().unwrap_or(Level::Compatible);
     let notation =
         remarks.iter().all(|(r, _)| r.rule == notation_changed::ID || r.surface == Surface::Presentation);
+    let contract = !old.same_contract(new) || remarks.iter().any(|(r, _)| r.rule == task_support_changed::ID);
     match worst {
         // What is not proved compatible is versioned as a break.
         Level::Breaking | Level::Undecided => Bump::Major,
-        _ if !notation && !old.same_contract(new) => Bump::Minor,
+        _ if !notation && contract => Bump::Minor,
         _ if !old.same_presentation(new) => Bump::Patch,
         _ if remarks.iter().any(|(r, _)| r.surface == Surface::Presentation) => Bump::Patch,
         _ => Bump::None,

@@ -77,6 +77,7 @@ fn contracts_are_the_same_where_their_digests_are() {
         r#""inputSchema":{"examples":[9007199254740994]}"#,
         r#""inputSchema":{},"description":"x""#,
         r#""inputSchema":{},"description":"x","_meta":1"#,
+        r#""inputSchema":{},"description":"x","execution":{"taskSupport":"required"}"#,
         r#""description":"x","inputSchema":{}"#,
         r#""inputSchema":{},"description":"y","annotations":{"readOnlyHint":true}"#,
     ]
@@ -96,4 +97,16 @@ fn contracts_are_the_same_where_their_digests_are() {
             assert_eq!(x.same_presentation(&y), presentation, "presentation: {a} {b}");
         }
     }
+}
+
+#[test]
+fn execution_is_judged_and_not_part_of_the_contract_digest() {
+    let digests = |members: &str| {
+        let text = format!(r#"{{"name":"a","inputSchema":{{}}{members}}}"#);
+        contract(&text).expect("a contract").digests().clone()
+    };
+    let (without, with) = (digests(""), digests(r#","execution":{"taskSupport":"required"}"#));
+    // A digest that changed with the policy would look like drift in every tool that says `forbidden`.
+    assert_eq!((&without.contract, &without.presentation), (&with.contract, &with.presentation));
+    assert_ne!(without.raw, with.raw);
 }

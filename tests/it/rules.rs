@@ -62,6 +62,9 @@ fn check(rule: &str, case: &Case) {
         let all = report.tools.iter().map(|t| t.findings.len()).sum::<usize>();
         assert_eq!(all, count, "findings: {}", context());
     }
+    if let Some(bump) = case.bump {
+        assert_eq!(report.required_bump, bump, "{}", context());
+    }
     for silent in &case.silent {
         assert!(report.tools.iter().flat_map(|t| &t.findings).all(|f| &f.rule != silent), "{}", context());
     }
