@@ -38,7 +38,7 @@ pub enum Source {
         /// Its arguments. Never seen by a shell.
         args: Vec<String>,
     },
-    /// A Streamable HTTP endpoint.
+    /// A Streamable HTTP endpoint, or one of HTTP+SSE; which, is found out.
     Http {
         /// The URL.
         url: String,
@@ -84,7 +84,7 @@ impl Source {
         }
     }
 
-    /// A Streamable HTTP endpoint, with headers to send on every request.
+    /// An HTTP endpoint, with headers to send on every request.
     ///
     /// # Errors
     /// Where the URL is no http(s) URL, or a header cannot be sent or is the protocol's own.

@@ -87,6 +87,8 @@ pub enum Transport {
     Stdio,
     /// Streamable HTTP.
     Http,
+    /// HTTP+SSE, the transport of 2024-11-05.
+    Sse,
     /// A saved answer.
     File,
 }

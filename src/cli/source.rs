@@ -13,7 +13,7 @@ use crate::{
 // Spelt out, because headers belong to a URL: alone they are no source.
 #[command(group = clap::ArgGroup::new("source").args(["url", "file", "command"]).required(true))]
 pub(super) struct Args {
-    /// The Streamable HTTP endpoint of the server.
+    /// The HTTP endpoint of the server: Streamable HTTP or HTTP+SSE.
     #[arg(long, value_name = "URL", conflicts_with_all = ["file", "command"], value_parser = url)]
     url: Option<String>,
     /// A header sent with every request; repeat for more. Values are never stored or printed.

@@ -1,11 +1,14 @@
-//! The Streamable HTTP transport: each message a POST, each answer JSON or an event stream.
+//! The Streamable HTTP transport: each message a POST, each answer JSON or an event stream. Where the server turns out to
+//! speak the transport before it, answers come on one stream for all (`http_sse`).
 //!
 //! Bodies are capped while they arrive. Redirects are followed within the origin only, because the caller's headers are
 //! secrets. Neither those nor the session's id are ever kept or printed.
 
 mod endpoint;
 mod handshake;
+mod http_sse;
 mod refusal;
+mod stream;
 
 use reqwest::{
     Client, Method, Response,
@@ -23,19 +26,22 @@ use super::{
     message::{self, Id, Message, Reply},
     pages::{self, Peer},
     record::{Failure, Record, Try, printable},
-    sse,
+    sse::{self, Event},
 };
 
 pub(super) use endpoint::{Endpoint, without_secrets};
 
 use endpoint::client;
 use refusal::{redirect, refusal};
+use stream::{Broken, Stream};
 
 /// Redirects followed for one message; one is usual (`/mcp` to `/mcp/`).
 const MAX_REDIRECTS: usize = 3;
 /// How long goodbyes and answers to the server's own requests may take; nothing depends on them.
 const COURTESY: Duration = Duration::from_secs(1);
 
+/// Events taken in after the last page: more than a server says at once, fewer than would cost time.
+const MAX_CATCH_UP: usize = 1_000;
 /// Times one answer's stream may be resumed.
 const MAX_RESUMES: usize = 5;
 /// The longest pause before that, whatever the server asks for.
@@ -73,6 +79,8 @@ pub(super) async fn list(
         endpoint,
         dialect: Dialect::Modern(era::MODERN.to_owned()),
         session: None,
+        stream: None,
+        old_transport: false,
         last_id: 0,
         deadline: Instant::now() + limits.total,
         limits,
@@ -92,6 +100,10 @@ struct Connection<'a> {
     endpoint: Endpoint,
     dialect: Dialect,
     session: Option<HeaderValue>,
+    /// Where answers come from in HTTP+SSE; in Streamable HTTP each has a stream of its own.
+    stream: Option<Stream>,
+    /// An answer began as a stream of HTTP+SSE does.
+    old_transport: bool,
     last_id: u64,
     deadline: Instant,
     limits: &'a Limits,
@@ -105,7 +117,13 @@ impl Connection<'_> {
     async fn request(&mut self, method: &str, params: &impl Serialize, until: Instant) -> Try<Reply> {
         self.last_id += 1;
         let id = self.last_id;
-        let response = self.post(method, message::request(id, method, params), until).await?;
+        let body = message::request(id, method, params);
+        if let Some(mut stream) = self.stream.take() {
+            let answered = self.ask_http_sse(&mut stream, id, method, until, body).await;
+            self.stream = Some(stream);
+            return answered;
+        }
+        let response = self.post(method, body, until).await?;
         if method == "initialize" {
             self.session = response.headers().get(SESSION).cloned().map(|mut id| {
                 id.set_sensitive(true);
@@ -198,48 +216,43 @@ impl Connection<'_> {
         }
     }
 
-    async fn read_stream(
-        &mut self,
-        id: u64,
-        method: &str,
-        mut response: Response,
-        until: Instant,
-    ) -> Try<Reply> {
-        let mut reader = sse::Reader::new(self.limits.message_bytes);
+    async fn read_stream(&mut self, id: u64, method: &str, response: Response, until: Instant) -> Try<Reply> {
+        let mut stream = Stream::new(response, self.limits.message_bytes);
         let mut resumed = 0;
         loop {
-            let chunk = match timeout_at(until, response.chunk()).await {
-                Err(_) => return Err(self.timeout(method)),
-                Ok(Err(error)) => return Err(self.unreachable(&error)),
-                Ok(Ok(None)) => {
+            let event = match stream.next(until).await {
+                Ok(event) => event,
+                Err(reason @ (Broken::Ended | Broken::Lost(_))) => {
                     resumed += 1;
-                    let Some(next) = self.resume(&reader, resumed, until).await else {
-                        let name = self.record.name();
-                        let message = format!("{name} ended its event stream before it answered `{method}`");
-                        return Err(Failure::new(Outcome::Unavailable, message)
-                            .help("take the snapshot again; if it stays so, see the server's own log"));
+                    let Some(next) = self.resume(stream.reader(), resumed, until).await else {
+                        return Err(self.broken(method, &reason));
                     };
-                    response = next;
-                    reader = reader.resumed();
+                    stream = stream.resumed(next);
                     continue;
                 }
-                Ok(Ok(Some(chunk))) => chunk,
+                Err(reason) => return Err(self.broken(method, &reason)),
             };
-            let Ok(events) = reader.push(&chunk) else { return Err(self.too_large(method)) };
-            for event in events.into_iter().filter(|event| event.name == "message") {
-                let Some(read) = message::read(&event.data) else {
-                    // An empty event only primes the stream.
-                    if !event.data.is_empty() {
-                        self.record.stray(&event.data);
-                    }
-                    continue;
-                };
-                if let Some(reply) = self.take(id, read).await {
-                    return Ok(reply);
-                }
+            if event.name == "endpoint" {
+                self.old_transport = true;
+                return Err(self.no_answer(method, "with an `endpoint` event, as HTTP+SSE begins"));
             }
-            if Instant::now() >= until {
-                return Err(self.timeout(method));
+            if let Some(reply) = self.hear(id, event).await {
+                return Ok(reply);
+            }
+        }
+    }
+
+    /// Deals with an event; gives the answer to our request.
+    async fn hear(&mut self, asked: u64, event: Event) -> Option<Reply> {
+        // An event without data only primes the stream.
+        if event.name != "message" || event.data.is_empty() {
+            return None;
+        }
+        match message::read(&event.data) {
+            Some(read) => self.take(asked, read).await,
+            None => {
+                self.record.stray(&event.data);
+                None
             }
         }
     }
@@ -316,6 +329,20 @@ impl Connection<'_> {
         (Instant::now() + budget).min(self.deadline)
     }
 
+    fn broken(&self, method: &str, reason: &Broken) -> Box<Failure> {
+        match reason {
+            Broken::Ended => {
+                let name = self.record.name();
+                let message = format!("{name} ended its event stream before it answered `{method}`");
+                Failure::new(Outcome::Unavailable, message)
+                    .help("take the snapshot again; if it stays so, see the server's own log")
+            }
+            Broken::Late => self.timeout(method),
+            Broken::Lost(error) => self.unreachable(error),
+            Broken::TooLong => self.too_large(method),
+        }
+    }
+
     fn timeout(&self, method: &str) -> Box<Failure> {
         let name = self.record.name();
         let message = if Instant::now() >= self.deadline {
@@ -368,7 +395,14 @@ impl Peer for Connection<'_> {
     }
 
     async fn catch_up(&mut self) -> Try<()> {
-        // Nothing is open between two answers.
+        // Streamable HTTP has nothing open between two answers.
+        if let Some(mut stream) = self.stream.take() {
+            for _ in 0..MAX_CATCH_UP {
+                let Some(event) = stream.ready(self.deadline) else { break };
+                self.hear(0, event).await;
+            }
+            self.stream = Some(stream);
+        }
         Ok(())
     }
 }

@@ -49,19 +49,43 @@ fn tools(answer: &str) -> usize {
 }
 
 #[test]
-fn everything_is_the_same_over_stdio_and_http() {
+fn everything_is_the_same_over_stdio_and_both_ways_of_http() {
     let Some(program) = npm("everything-2026.8.31", "mcp-server-everything") else { return };
     let user = User::new();
     let program = program.to_string_lossy();
     let answer = settle(&user, "everything", &[&program, "stdio"]);
     assert_eq!(tools(&answer), 13, "{answer}");
 
-    let served = Served::start(Path::new(&*program));
-    let url = format!("http://127.0.0.1:{}/mcp", served.port);
-    let gate = user.run(&["gate", "--baseline", "everything@latest", "--url", &url]).code(0);
-    assert!(gate.stdout.contains("nothing changed"), "{}", gate.stdout);
-    let answer = user.run(&["snapshot", "everything", "--url", &url]).code(0).stdout;
-    assert!(answer.contains("identical to the snapshot before"), "{answer}");
+    for (mode, path, transport) in [("streamableHttp", "mcp", "http"), ("sse", "sse", "sse")] {
+        let served = Served::start(Path::new(&*program), &[mode]);
+        let url = format!("http://127.0.0.1:{}/{path}", served.port);
+        let gate = user.run(&["gate", "--baseline", "everything@latest", "--url", &url]).code(0);
+        assert!(gate.stdout.contains("nothing changed"), "{}", gate.stdout);
+        let answer = user.run(&["snapshot", "everything", "--url", &url, "--format", "json"]).code(0).stdout;
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("it is JSON");
+        assert_eq!(answer["drift"], "identical", "{answer:#}");
+        assert_eq!(answer["listing"]["provenance"]["transport"], transport, "{answer:#}");
+    }
+}
+
+#[test]
+fn servers_on_the_python_sdk_are_the_same_over_every_transport() {
+    for (folder, revision) in [("mcp-1.30.0", "2025-11-25"), ("mcp-2.3.0", "2026-07-28")] {
+        let Some(python) = installed(folder, "bin/python") else { return };
+        let user = User::new();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/real/served.py");
+        let script = script.to_string_lossy();
+        let answer = settle(&user, "served", &[&python.to_string_lossy(), &script, "stdio"]);
+        assert_eq!(tools(&answer), 2, "{answer}");
+        assert!(answer.contains(&format!("protocol {revision}")), "{answer}");
+        for (mode, path, revision) in [("streamable-http", "mcp", revision), ("sse", "sse", "2025-11-25")] {
+            let served = Served::start(&python, &[&script, mode, "PORT"]);
+            let url = format!("http://127.0.0.1:{}/{path}", served.port);
+            let answer = user.run(&["snapshot", "served", "--url", &url]).code(0).stdout;
+            assert!(answer.contains("identical to the snapshot before"), "{answer}");
+            assert!(answer.contains(&format!("protocol {revision}")), "{answer}");
+        }
+    }
 }
 
 #[test]
@@ -109,19 +133,21 @@ fn the_time_server_of_pypi_is_listed() {
     assert_eq!(tools(&answer), 2, "{answer}");
 }
 
-/// A server over Streamable HTTP; ended when dropped.
+/// A server over HTTP; ended when dropped.
 struct Served {
     child: Child,
     port: u16,
 }
 
 impl Served {
-    fn start(program: &Path) -> Self {
+    /// Starts a server that takes its port from `PORT`, or in place of the argument `PORT`.
+    fn start(program: &Path, args: &[&str]) -> Self {
         // Bound and dropped: free, and nobody's for now.
         let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("loopback").port();
+        let number = port.to_string();
         let mut child = Command::new(program)
-            .arg("streamableHttp")
-            .env("PORT", port.to_string())
+            .args(args.iter().map(|arg| if *arg == "PORT" { &number } else { *arg }))
+            .env("PORT", &number)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -129,7 +155,9 @@ impl Served {
             .expect("the server starts");
         let lines = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
         let mut lines = lines.map_while(Result::ok);
-        assert!(lines.any(|l| l.contains("listening on port")), "the server does not say that it listens");
+        let listens =
+            lines.any(|l| ["listening on port", "running on"].iter().any(|words| l.contains(words)));
+        assert!(listens, "the server does not say that it listens");
         // Somebody has to read what it says from now on, or it would stop at a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, port }

@@ -1,46 +1,40 @@
 //! How a conversation over HTTP begins and ends: the era, the session.
 
-use reqwest::header::ACCEPT;
 use tokio::time::{Duration, timeout_at};
 
 use crate::{
     mcp::{
         era::{self, Dialect, Discovery, Over},
         message,
-        record::{Failure, Try},
-        sse,
+        record::Try,
     },
     snapshot::Outcome,
 };
 
-use super::{COURTESY, Connection, SESSION, content_type};
-
-/// Read of a stream that may be another transport's: its first event is short.
-const PEEK_BYTES: usize = 64 << 10;
+use super::{COURTESY, Connection, SESSION};
 
 impl Connection<'_> {
     /// Asks the modern way first. A server that knows it not refuses with some 4xx or some error; one that says nothing
     /// for a while is asked the legacy way, and, where it refuses that, the modern way again with all the time there is.
     pub(super) async fn begin(&mut self) -> Try<()> {
-        match self.discover(self.limits.probe).await {
+        let silent = match self.discover(self.limits.probe).await {
             Ok(true) => return Ok(()),
-            Ok(false) => {}
-            Err(failure) if failure.outcome == Outcome::Timeout => {
-                let Err(refusal) = self.initialize().await else { return Ok(()) };
-                if !matches!(refusal.outcome, Outcome::Error | Outcome::Unavailable | Outcome::Malformed) {
-                    return Err(refusal);
-                }
-                return if self.discover(self.limits.start).await? { Ok(()) } else { Err(refusal) };
-            }
+            Ok(false) => false,
+            Err(failure) if failure.outcome == Outcome::Timeout => true,
             Err(failure) => return Err(failure),
+        };
+        let Err(refusal) = self.initialize().await else { return Ok(()) };
+        // The order is the specification's (2026-07-28, basic/transports/streamable-http, backward compatibility),
+        // whatever the URL looks like. A POST that opens the old transport's stream tells as well.
+        let refused = matches!(refusal.http_status, Some(400 | 404 | 405)) || self.old_transport;
+        if refused && self.begin_http_sse().await? {
+            return Ok(());
         }
-        let Err(failure) = self.initialize().await else { return Ok(()) };
-        if matches!(failure.http_status, Some(400 | 404 | 405)) && self.speaks_http_sse().await {
-            let message = format!("{} speaks the HTTP+SSE transport of 2024-11-05", self.record.name());
-            return Err(Failure::new(Outcome::Unavailable, message)
-                .help("give the server's Streamable HTTP URL, often `/mcp` in place of `/sse`"));
+        let again = matches!(refusal.outcome, Outcome::Error | Outcome::Unavailable | Outcome::Malformed);
+        if silent && again && self.discover(self.limits.start).await? {
+            return Ok(());
         }
-        Err(failure)
+        Err(refusal)
     }
 
     /// Whether the server is modern; it is described then.
@@ -84,29 +78,6 @@ impl Connection<'_> {
         // Its answer has no content; a server that refuses it will say so again.
         let _ = self.post("notifications/initialized", body, until).await;
         Ok(())
-    }
-
-    /// Whether a GET opens the stream of the transport before Streamable HTTP.
-    async fn speaks_http_sse(&mut self) -> bool {
-        let until = self.until(self.limits.request);
-        let request = self
-            .client
-            .get(self.endpoint.url.clone())
-            .headers(self.endpoint.headers.clone())
-            .header(ACCEPT, "text/event-stream");
-        let Ok(Ok(mut response)) = timeout_at(until, request.send()).await else { return false };
-        if !response.status().is_success() || content_type(&response) != "text/event-stream" {
-            return false;
-        }
-        let mut reader = sse::Reader::new(PEEK_BYTES);
-        while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
-            match reader.push(&chunk) {
-                Ok(events) if events.is_empty() => {}
-                Ok(events) => return events[0].name == "endpoint",
-                Err(sse::TooLong) => return false,
-            }
-        }
-        false
     }
 
     /// Legacy sessions want a goodbye.
