@@ -1,7 +1,7 @@
 //! The Streamable HTTP transport: each message a POST, each answer JSON or an event stream. Where the server turns out to
 //! speak the transport before it, answers come on one stream for all (`http_sse`).
 //!
-//! Bodies are capped while they arrive. Redirects are followed within the origin only, because the caller's headers are
+//! Bodies are capped while they arrive, after decompression. Redirects are followed within the origin only, because the caller's headers are
 //! secrets. Neither those nor the session's id are ever kept or printed.
 
 mod endpoint;
@@ -12,7 +12,7 @@ mod stream;
 
 use reqwest::{
     Client, Method, Response,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -32,7 +32,7 @@ use super::{
 pub(super) use endpoint::{Endpoint, without_secrets};
 
 use endpoint::client;
-use refusal::{redirect, refusal};
+use refusal::{cause, redirect, refusal};
 use stream::{Broken, Stream};
 
 /// Redirects followed for one message; one is usual (`/mcp` to `/mcp/`).
@@ -42,10 +42,8 @@ const COURTESY: Duration = Duration::from_secs(1);
 
 /// Events taken in after the last page: more than a server says at once, fewer than would cost time.
 const MAX_CATCH_UP: usize = 1_000;
-/// Times one answer's stream may be resumed.
-const MAX_RESUMES: usize = 5;
-/// The longest pause before that, whatever the server asks for.
-const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// Times one answer's stream may be resumed. Servers that have themselves polled end it every second or so.
+const MAX_RESUMES: usize = 30;
 
 /// What to do about a server that may not be reached.
 const REACH: &str =
@@ -129,6 +127,12 @@ impl Connection<'_> {
                 id.set_sensitive(true);
                 id
             });
+        }
+        if let Some(coding) = response.headers().get(CONTENT_ENCODING) {
+            let coding = printable(&String::from_utf8_lossy(coding.as_bytes()), 60);
+            return Err(
+                self.no_answer(method, &format!("in a content encoding it was not asked for, `{coding}`"))
+            );
         }
         match content_type(&response).as_str() {
             "application/json" => self.read_json(id, method, response, until).await,
@@ -222,12 +226,12 @@ impl Connection<'_> {
         loop {
             let event = match stream.next(until).await {
                 Ok(event) => event,
-                Err(reason @ (Broken::Ended | Broken::Lost(_))) => {
+                Err(reason @ (Broken::Ended | Broken::Lost(_))) if resumed < MAX_RESUMES => {
                     resumed += 1;
-                    let Some(next) = self.resume(stream.reader(), resumed, until).await else {
-                        return Err(self.broken(method, &reason));
-                    };
-                    stream = stream.resumed(next);
+                    match self.resume(method, stream.reader(), until).await? {
+                        Some(next) => stream = stream.resumed(next),
+                        None => return Err(self.broken(method, &reason)),
+                    }
                     continue;
                 }
                 Err(reason) => return Err(self.broken(method, &reason)),
@@ -257,15 +261,21 @@ impl Connection<'_> {
         }
     }
 
-    /// The rest of a stream that a legacy server ended early; since 2025-11-25 it may, where events have ids.
-    async fn resume(&self, reader: &sse::Reader, nth: usize, until: Instant) -> Option<Response> {
-        if nth > MAX_RESUMES || matches!(self.dialect, Dialect::Modern(_)) {
-            return None;
-        }
-        let mut last_id = HeaderValue::from_bytes(reader.last_id()?).ok()?;
+    /// The rest of a stream that broke off. A legacy server may end it early on purpose (2025-11-25), where events have
+    /// ids; it is asked again after the pause that it wants.
+    async fn resume(&self, method: &str, reader: &sse::Reader, until: Instant) -> Try<Option<Response>> {
+        let last_id = reader.last_id().and_then(|id| HeaderValue::from_bytes(id).ok());
+        let (Dialect::Legacy(_), Some(mut last_id)) = (&self.dialect, last_id) else { return Ok(None) };
         last_id.set_sensitive(true);
         let pause = reader.retry().map_or(Duration::ZERO, Duration::from_millis);
-        tokio::time::sleep_until((Instant::now() + pause.min(MAX_PAUSE)).min(until)).await;
+        let Some(then) = Instant::now().checked_add(pause).filter(|then| *then < until) else {
+            let name = self.record.name();
+            let message = format!("{name} wants to be asked for its answer to `{method}` after {pause:?}");
+            return Err(Failure::new(Outcome::Timeout, message).help(
+                "that is later than a listing may take; see the server's own log for what takes so long",
+            ));
+        };
+        tokio::time::sleep_until(then).await;
         let mut request = self
             .client
             .get(self.endpoint.url.clone())
@@ -276,8 +286,9 @@ impl Connection<'_> {
         if let Some(session) = &self.session {
             request = request.header(SESSION, session.clone());
         }
-        let response = timeout_at(until, request.send()).await.ok()?.ok()?;
-        (response.status().is_success() && content_type(&response) == "text/event-stream").then_some(response)
+        let Ok(Ok(response)) = timeout_at(until, request.send()).await else { return Ok(None) };
+        let more = response.status().is_success() && content_type(&response) == "text/event-stream";
+        Ok(more.then_some(response))
     }
 
     /// Deals with messages; gives the answer to our request.
@@ -322,53 +333,9 @@ impl Connection<'_> {
         }
     }
 
-    // -- how it fails -----------------------------------------------------------------------------------------------
-
     /// The end of a budget that starts now.
     fn until(&self, budget: Duration) -> Instant {
         (Instant::now() + budget).min(self.deadline)
-    }
-
-    fn broken(&self, method: &str, reason: &Broken) -> Box<Failure> {
-        match reason {
-            Broken::Ended => {
-                let name = self.record.name();
-                let message = format!("{name} ended its event stream before it answered `{method}`");
-                Failure::new(Outcome::Unavailable, message)
-                    .help("take the snapshot again; if it stays so, see the server's own log")
-            }
-            Broken::Late => self.timeout(method),
-            Broken::Lost(error) => self.unreachable(error),
-            Broken::TooLong => self.too_large(method),
-        }
-    }
-
-    fn timeout(&self, method: &str) -> Box<Failure> {
-        let name = self.record.name();
-        let message = if Instant::now() >= self.deadline {
-            format!("listing {name} took longer than {:?}", self.limits.total)
-        } else {
-            format!("{name} did not answer `{method}` in time")
-        };
-        Failure::new(Outcome::Timeout, message).help("see whether the server is overloaded, then try again")
-    }
-
-    fn unreachable(&self, error: &reqwest::Error) -> Box<Failure> {
-        let what = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
-        Failure::new(Outcome::Unavailable, format!("{} {what}: {}", self.record.name(), cause(error)))
-            .help("check that the server runs and that the URL and proxy settings are right")
-    }
-
-    fn too_large(&self, method: &str) -> Box<Failure> {
-        let limit = self.limits.message_bytes;
-        let message = format!("{} answered `{method}` with more than {limit} bytes", self.record.name());
-        Failure::new(Outcome::TooLarge, message)
-            .help("the limit is for one message; a server with so many tools has to page them")
-    }
-
-    fn no_answer(&self, method: &str, how: &str) -> Box<Failure> {
-        Failure::new(Outcome::Malformed, format!("{} answered `{method}` {how}", self.record.name()))
-            .help("check that the URL is the server's MCP endpoint")
     }
 }
 
@@ -411,13 +378,4 @@ fn content_type(response: &Response) -> String {
     let value =
         response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-/// The innermost cause of a failure; the outer ones only repeat the URL.
-fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    printable(&cause.to_string(), 200)
 }

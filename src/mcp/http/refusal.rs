@@ -1,4 +1,4 @@
-//! What an answer means whose status does not say success.
+//! What an answer means whose status does not say success, and what it means that there is none.
 
 use reqwest::{
     Response, StatusCode, Url,
@@ -13,6 +13,8 @@ use crate::{
     },
     snapshot::Outcome,
 };
+
+use super::{Connection, stream::Broken};
 
 /// Read of an answer that is an error: enough for a JSON-RPC error.
 const ERROR_BYTES: usize = 64 << 10;
@@ -100,4 +102,57 @@ pub(super) async fn refusal(
     failure.http_status = Some(status.as_u16());
     failure.retry_after = retry_after;
     failure
+}
+
+impl Connection<'_> {
+    pub(super) fn broken(&self, method: &str, reason: &Broken) -> Box<Failure> {
+        match reason {
+            Broken::Ended => {
+                let name = self.record.name();
+                let message = format!("{name} ended its event stream before it answered `{method}`");
+                Failure::new(Outcome::Unavailable, message)
+                    .help("take the snapshot again; if it stays so, see the server's own log")
+            }
+            Broken::Late => self.timeout(method),
+            Broken::Lost(error) => self.unreachable(error),
+            Broken::TooLong => self.too_large(method),
+        }
+    }
+
+    pub(super) fn timeout(&self, method: &str) -> Box<Failure> {
+        let name = self.record.name();
+        let message = if Instant::now() >= self.deadline {
+            format!("listing {name} took longer than {:?}", self.limits.total)
+        } else {
+            format!("{name} did not answer `{method}` in time")
+        };
+        Failure::new(Outcome::Timeout, message).help("see whether the server is overloaded, then try again")
+    }
+
+    pub(super) fn unreachable(&self, error: &reqwest::Error) -> Box<Failure> {
+        let what = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
+        Failure::new(Outcome::Unavailable, format!("{} {what}: {}", self.record.name(), cause(error)))
+            .help("check that the server runs and that the URL and proxy settings are right")
+    }
+
+    pub(super) fn too_large(&self, method: &str) -> Box<Failure> {
+        let limit = self.limits.message_bytes;
+        let message = format!("{} answered `{method}` with more than {limit} bytes", self.record.name());
+        Failure::new(Outcome::TooLarge, message)
+            .help("the limit is for one message; a server with so many tools has to page them")
+    }
+
+    pub(super) fn no_answer(&self, method: &str, how: &str) -> Box<Failure> {
+        Failure::new(Outcome::Malformed, format!("{} answered `{method}` {how}", self.record.name()))
+            .help("check that the URL is the server's MCP endpoint")
+    }
+}
+
+/// The innermost cause of a failure; the outer ones only repeat the URL.
+pub(super) fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    printable(&cause.to_string(), 200)
 }
