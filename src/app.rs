@@ -11,6 +11,7 @@ mod drafts;
 mod environments;
 pub mod error;
 mod ingest;
+pub mod servers;
 mod sides;
 pub mod view;
 

@@ -7,6 +7,7 @@
 pub mod document;
 pub mod draft;
 pub mod event;
+pub mod server;
 pub mod suggest;
 pub mod version;
 
@@ -16,6 +17,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use server::{ServerSource, ServerSpec};
 pub use version::{CatalogVersion, ContractVersion};
 
 use crate::{
@@ -161,18 +163,6 @@ impl Policy {
     pub fn blocks_finding(&self, finding: &crate::diff::Finding) -> bool {
         finding.absolute || self.fail_on.contains(&finding.level)
     }
-}
-
-/// Where a catalog's servers are found, so that a snapshot can be taken again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ServerSource {
-    /// The command and its arguments (stdio).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub command: Vec<String>,
-    /// The URL (Streamable HTTP).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub url: Option<String>,
 }
 
 /// What a catalog version is: an ordered set of members and the server releases they came from.
@@ -410,7 +400,7 @@ pub struct Event {
     /// Who.
     pub actor: String,
     /// What: `snapshot.recorded`, `catalog.applied`, `draft.created`, `draft.approved`, `draft.rejected`,
-    /// `draft.superseded`, `version.imported`, `environment.promoted`, `environment.rolled-back`, `environment.hold-released`.
+    /// `draft.superseded`, `version.imported`, `server.registered`, `server.removed`, `environment.promoted`, `environment.rolled-back`, `environment.hold-released`.
     pub kind: String,
     /// The object it happened to: `server/github`, `catalog/orders`, `environment/production`.
     pub subject: String,

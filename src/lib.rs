@@ -14,6 +14,7 @@ pub mod json;
 pub mod lint;
 pub mod name;
 pub mod schema;
+pub mod secret;
 pub mod snapshot;
 
 // The shells: where the core meets the world. They do not know each other.

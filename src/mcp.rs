@@ -17,7 +17,7 @@ mod record;
 mod sse;
 mod stdio;
 
-use std::{collections::HashSet, fmt, time::Duration};
+use std::{collections::HashSet, fmt, path::PathBuf, time::Duration};
 
 use crate::{
     contract::Contract,
@@ -25,6 +25,7 @@ use crate::{
     snapshot::{Listing, Outcome, RawTool, Transport},
 };
 
+use process::Start;
 pub use reach::{IpNet, Reach};
 use record::{Failure, Record, Try, printable};
 
@@ -37,6 +38,10 @@ pub enum Source {
         program: String,
         /// Its arguments. Never seen by a shell.
         args: Vec<String>,
+        /// Variables beside the few that every server gets. Values are secrets: never stored or printed.
+        env: Vec<(String, String)>,
+        /// The folder it is started in; our own where there is none.
+        cwd: Option<PathBuf>,
     },
     /// A Streamable HTTP endpoint, or one of HTTP+SSE; which, is found out.
     Http {
@@ -79,9 +84,15 @@ impl Source {
     pub fn stdio(command: Vec<String>) -> Result<Self, SourceError> {
         let mut words = command.into_iter();
         match words.next() {
-            Some(program) if !program.is_empty() => Ok(Self::Stdio { program, args: words.collect() }),
+            Some(program) if !program.is_empty() => Ok(Self::command(program, words.collect())),
             _ => Err(SourceError::NoCommand),
         }
+    }
+
+    /// A program and its arguments, started in our folder and without variables of its own.
+    #[must_use]
+    pub fn command(program: String, args: Vec<String>) -> Self {
+        Self::Stdio { program, args, env: Vec::new(), cwd: None }
     }
 
     /// An HTTP endpoint, with headers to send on every request.
@@ -98,7 +109,7 @@ impl Source {
     #[must_use]
     pub fn target(&self) -> String {
         match self {
-            Self::Stdio { program, args } => command::shown(program, args),
+            Self::Stdio { program, args, .. } => command::shown(program, args),
             Self::Http { url, .. } => http::without_secrets(url),
         }
     }
@@ -165,7 +176,10 @@ pub async fn list(source: &Source, limits: &Limits) -> Listing {
     };
     let mut record = Record::new(transport, source.target());
     let ended = match source {
-        Source::Stdio { program, args } => stdio::list(program, args, limits, &mut record).await,
+        Source::Stdio { program, args, env, cwd } => {
+            let start = Start { program, args, env, cwd: cwd.as_deref() };
+            stdio::list(&start, limits, &mut record).await
+        }
         Source::Http { url, headers } => http::list(url, headers, limits, &mut record).await,
     };
     let ended = ended.and_then(|()| judge(&mut record));

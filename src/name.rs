@@ -74,3 +74,36 @@ names! {
     /// An environment's name.
     EnvironmentName = "an environment";
 }
+
+impl ServerName {
+    /// The name nearest to a text that somebody else chose: what no name may have becomes a hyphen, what it may not
+    /// begin with is dropped, and the end is cut. Nothing where nothing is left.
+    #[must_use]
+    pub fn adapted(text: &str) -> Option<Self> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let name: String = text.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
+        let name = name.trim_start_matches(['.', '_', '-']).trim_end_matches('-');
+        name.chars().take(64).collect::<String>().parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ServerName;
+
+    #[test]
+    fn a_name_of_somebody_elses_is_adapted() {
+        for (text, expected) in [
+            ("github", Some("github")),
+            ("io.github.ann/weather", Some("io.github.ann-weather")),
+            ("@amap/amap-maps", Some("amap-amap-maps")),
+            ("My Server!", Some("My-Server")),
+            ("größe", Some("gr--e")),
+            ("高德", None),
+            ("", None),
+        ] {
+            assert_eq!(ServerName::adapted(text).as_ref().map(ServerName::as_str), expected, "{text}");
+        }
+        assert_eq!(ServerName::adapted(&"a".repeat(80)).map(|n| n.as_str().len()), Some(64));
+    }
+}

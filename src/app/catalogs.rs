@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    App, AppError, Kind,
+    App, AppError, Kind, servers,
     view::{Applied, CatalogPage, CatalogSummary},
 };
 use crate::{
@@ -11,7 +11,6 @@ use crate::{
         Catalog, CatalogVersion, DraftStatus, ServerSource, Version,
         document::{self, Document},
     },
-    mcp,
     name::{CatalogName, ServerName},
     store::StoreError,
 };
@@ -212,17 +211,10 @@ fn applied(before: Option<&Catalog>, name: CatalogName, document: &Document) -> 
 /// A catalog's settings as its event tells them: where servers are found without what may be secret in it, because the
 /// log is kept for ever.
 pub(super) fn settings(catalog: &Catalog) -> Value {
-    let shown = |source: &ServerSource| match (source.command.split_first(), &source.url) {
-        (Some((program, args)), _) => {
-            Some(mcp::Source::Stdio { program: program.clone(), args: args.to_vec() }.target())
-        }
-        (None, Some(url)) => Some(mcp::Source::Http { url: url.clone(), headers: Vec::new() }.target()),
-        (None, None) => None,
-    };
     let servers: Vec<Value> = catalog
         .servers
         .iter()
-        .map(|(name, source)| json!({ "name": name, "source": source.as_ref().and_then(shown) }))
+        .map(|(name, source)| json!({ "name": name, "source": source.as_ref().map(servers::shown) }))
         .collect();
     json!({ "policy": catalog.policy, "servers": servers })
 }

@@ -57,7 +57,7 @@ async fn release(
     catalog: &CatalogName,
 ) -> Result<Draft, AppError> {
     let args = ["demo-server".to_owned(), "--release".to_owned(), number.to_string()];
-    let source = Source::Stdio { program: own_binary.to_string_lossy().into_owned(), args: args.to_vec() };
+    let source = Source::command(own_binary.to_string_lossy().into_owned(), args.to_vec());
     let recorded = app.snapshot(server, &source, ACTOR).await?;
     if recorded.listing.outcome != Outcome::Ok {
         let evidence = recorded.listing.evidence;

@@ -5,6 +5,7 @@
 //! it is written again. Files are read and written elsewhere.
 
 mod node;
+mod source;
 mod write;
 
 use serde_yaml as yaml;
@@ -73,7 +74,8 @@ pub struct DocumentError {
 
 const TOP: [&str; 5] = ["catalog", "catalogVersion", "policy", "servers", "tools"];
 const POLICY: [&str; 3] = ["assume", "formats", "failOn"];
-const SERVER: [&str; 5] = ["command", "url", "snapshot", "version", "protocol"];
+const SERVER: [&str; 9] =
+    ["command", "env", "cwd", "url", "headers", "transport", "snapshot", "version", "protocol"];
 const TOOL: [&str; 6] = ["name", "server", "contractVersion", "compatibility", "status", "digests"];
 const DIGESTS: [&str; 4] = ["policy", "raw", "contract", "presentation"];
 
@@ -254,24 +256,10 @@ fn servers(at: &At<'_>) -> Result<Vec<Server>, Fault> {
 }
 
 fn server(name: ServerName, fields: &Fields<'_>) -> Result<Server, Fault> {
-    let command: Vec<String> = match fields.get("command") {
-        None => Vec::new(),
-        Some(at) => {
-            let words = at.list("a program and its arguments")?;
-            if words.is_empty() {
-                return Err(at.fault("`command` is empty; expected a program and its arguments"));
-            }
-            words.iter().map(|w| w.text("a text").map(str::to_owned)).collect::<Result<_, _>>()?
-        }
-    };
-    let url = fields.get("url").map(|at| at.text("a URL").map(str::to_owned)).transpose()?;
-    if !command.is_empty() && url.is_some() {
-        return Err(fields.key_fault("url", "a server has either a `command` or a `url`"));
-    }
     let text = |key, what| fields.get(key).map(|at| at.text(what).map(str::to_owned)).transpose();
     Ok(Server {
         name,
-        source: (!command.is_empty() || url.is_some()).then_some(ServerSource { command, url }),
+        source: source::read(fields)?,
         snapshot: fields.get("snapshot").map(|at| at.parse("a digest")).transpose()?,
         version: text("version", "the server's version, in quotes where it looks like a number")?,
         protocol: text("protocol", "a protocol revision such as 2025-11-25")?,

@@ -53,9 +53,9 @@ impl Args {
 /// A source as a reader knows it: without the program's folder, and without what may be secret in it.
 pub(super) fn label(source: &Source) -> String {
     match source {
-        Source::Stdio { program, args } => {
+        Source::Stdio { program, args, .. } => {
             let name = Path::new(program).file_name().map_or(program.into(), |n| n.to_string_lossy());
-            Source::Stdio { program: name.into_owned(), args: args.clone() }.target()
+            Source::command(name.into_owned(), args.clone()).target()
         }
         Source::Http { .. } => source.target(),
     }

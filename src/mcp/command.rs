@@ -1,28 +1,14 @@
 //! A command line as it may be shown and kept: the values of arguments whose names say that they are secret are left
 //! out, and so are the user info and query of URLs.
 //!
-//! Names tell, values do not: a secret that stands alone is shown as it stands. Secrets belong into files or into the
-//! server's own settings.
+//! Names tell, values do not: a secret that stands alone is shown as it stands. Secrets belong into files, into the
+//! server's own settings, or into variables that a registered server refers to.
 
 use super::http::without_secrets;
+use crate::secret;
 
 /// What stands for a value that is left out.
 const HIDDEN: &str = "…";
-/// A name with one of these anywhere in it names a secret.
-const SECRET: [&str; 10] = [
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "passphrase",
-    "credential",
-    "apikey",
-    "authorization",
-    "bearer",
-    "cookie",
-];
-/// The same, as a whole word of the name: `--api-key`, but not `--keyboard`.
-const SECRET_WORDS: [&str; 4] = ["key", "auth", "pat", "pwd"];
 
 /// The program and its arguments in one line.
 pub(super) fn shown(program: &str, args: &[String]) -> String {
@@ -35,7 +21,7 @@ pub(super) fn shown(program: &str, args: &[String]) -> String {
             line.push_str(HIDDEN);
             continue;
         }
-        hidden = arg.starts_with('-') && !arg.contains(['=', ':']) && names_a_secret(arg);
+        hidden = arg.starts_with('-') && !arg.contains(['=', ':']) && secret::is_named(arg);
         line.push_str(&word(arg));
     }
     line
@@ -48,7 +34,7 @@ fn word(arg: &str) -> String {
         Some(at) => {
             let (name, value) = arg.split_at(at + 1);
             let space = if value.starts_with(' ') { " " } else { "" };
-            if names_a_secret(name) {
+            if secret::is_named(name) {
                 format!("{name}{space}{HIDDEN}")
             } else {
                 format!("{name}{}", if url.is_some() { without_secrets(value) } else { value.to_owned() })
@@ -57,12 +43,6 @@ fn word(arg: &str) -> String {
         None if url.is_some() => without_secrets(arg),
         None => arg.to_owned(),
     }
-}
-
-fn names_a_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRET.iter().any(|word| name.contains(word))
-        || name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| SECRET_WORDS.contains(&word))
 }
 
 #[cfg(test)]

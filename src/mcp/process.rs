@@ -6,6 +6,7 @@
 use std::{
     ffi::OsStr,
     io,
+    path::Path,
     process::{ExitStatus, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -96,6 +97,16 @@ fn inherits(name: &OsStr) -> bool {
         && !NEVER_INHERITED.iter().any(|word| upper.contains(word))
 }
 
+/// What is started.
+#[derive(Clone, Copy)]
+pub(super) struct Start<'a> {
+    pub(super) program: &'a str,
+    pub(super) args: &'a [String],
+    /// Set over what is inherited.
+    pub(super) env: &'a [(String, String)],
+    pub(super) cwd: Option<&'a Path>,
+}
+
 /// A running server.
 pub(super) struct Process {
     child: Child,
@@ -110,11 +121,16 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(program: &str, args: &[String]) -> io::Result<Self> {
-        let mut child = Command::new(program)
-            .args(args)
+    pub(super) fn start(start: &Start<'_>) -> io::Result<Self> {
+        let mut command = Command::new(start.program);
+        if let Some(cwd) = start.cwd {
+            command.current_dir(cwd);
+        }
+        let mut child = command
+            .args(start.args)
             .env_clear()
             .envs(std::env::vars_os().filter(|(name, _)| inherits(name)))
+            .envs(start.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

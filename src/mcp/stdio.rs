@@ -19,7 +19,7 @@ use super::{
     era::{self, Dialect, Discovery, Over},
     message::{self, Id, Message, Reply},
     pages::{self, Peer},
-    process::Process,
+    process::{Process, Start},
     record::{Failure, Record, Try, printable},
 };
 
@@ -27,16 +27,16 @@ use super::{
 const MAX_CATCH_UP: usize = 1_000;
 
 /// Starts the server, lists its tools, ends it.
-pub(super) async fn list(program: &str, args: &[String], limits: &Limits, record: &mut Record) -> Try<()> {
+pub(super) async fn list(start: &Start<'_>, limits: &Limits, record: &mut Record) -> Try<()> {
     let deadline = Instant::now() + limits.total;
-    let mut connection = Connection::open(program, args, limits, record, deadline)?;
+    let mut connection = Connection::open(start, limits, record, deadline)?;
     let begun = connection.discover().await;
     if !matches!(begun, Ok(Begun::Gone)) {
         return connection.finish(begun).await;
     }
     // Some servers end on a request that they do not know: once more, the legacy way straight away.
     connection.close().await;
-    let mut connection = Connection::open(program, args, limits, record, deadline)?;
+    let mut connection = Connection::open(start, limits, record, deadline)?;
     let until = connection.until(limits.start);
     let begun = connection.initialize(None, until).await;
     connection.finish(begun).await
@@ -84,16 +84,14 @@ enum Received {
 }
 
 impl<'a> Connection<'a> {
-    fn open(
-        program: &str,
-        args: &[String],
-        limits: &'a Limits,
-        record: &'a mut Record,
-        deadline: Instant,
-    ) -> Try<Self> {
-        let process = Process::start(program, args).map_err(|error| {
-            let program = printable(program, 120);
+    fn open(start: &Start<'_>, limits: &'a Limits, record: &'a mut Record, deadline: Instant) -> Try<Self> {
+        let process = Process::start(start).map_err(|error| {
+            let program = printable(start.program, 120);
             let (cause, help) = match error.kind() {
+                // The system says the same of a folder that is not there as of a program.
+                io::ErrorKind::NotFound if start.cwd.is_some_and(|cwd| !cwd.is_dir()) => {
+                    ("the folder it is to start in does not exist", "check its `cwd`")
+                }
                 io::ErrorKind::NotFound => ("there is no such program", "check its spelling and `PATH`"),
                 io::ErrorKind::PermissionDenied => ("it may not be executed", "check the file's permissions"),
                 _ => ("the system refused", "try the command in a shell"),

@@ -9,6 +9,7 @@ use std::{
 /// Left to right; a module names only modules in an earlier entry, never a sibling in its own.
 const LAYERS: &[&[&str]] = &[
     &["name"],
+    &["secret"],
     &["json"],
     &["snapshot"],
     &["contract"],

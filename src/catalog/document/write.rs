@@ -1,10 +1,13 @@
 //! Writes a document by hand: one form, diff-friendly, read alike by YAML 1.1 and 1.2.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{Document, Server};
 use crate::{
-    catalog::{Member, Policy, ReleaseStatus},
+    catalog::{
+        Member, Policy, ReleaseStatus,
+        server::{HttpTransport, ServerSource, Symbolic},
+    },
     diff::Formats,
 };
 
@@ -52,13 +55,7 @@ fn write_server(out: &mut String, server: &Server) {
     let Server { name, source, snapshot, version, protocol } = server;
     let mut body = String::new();
     if let Some(source) = source {
-        if !source.command.is_empty() {
-            let words: Vec<String> = source.command.iter().map(|w| text(w)).collect();
-            line(&mut body, 4, "command", &format!("[{}]", words.join(", ")));
-        }
-        if let Some(url) = &source.url {
-            line(&mut body, 4, "url", &text(url));
-        }
+        write_source(&mut body, source);
     }
     if let Some(snapshot) = snapshot {
         line(&mut body, 4, "snapshot", snapshot.as_str());
@@ -75,6 +72,34 @@ fn write_server(out: &mut String, server: &Server) {
     } else {
         let _ = writeln!(out, "  {name}:");
         out.push_str(&body);
+    }
+}
+
+fn write_source(out: &mut String, source: &ServerSource) {
+    let named = |out: &mut String, key, entries: &BTreeMap<String, Symbolic>| {
+        if !entries.is_empty() {
+            let _ = writeln!(out, "    {key}:");
+        }
+        for (name, value) in entries {
+            line(out, 6, &text(name), &text(value.as_str()));
+        }
+    };
+    match source {
+        ServerSource::Stdio { program, args, env, cwd } => {
+            let words: Vec<String> = std::iter::once(program).chain(args).map(|w| text(w.as_str())).collect();
+            line(out, 4, "command", &format!("[{}]", words.join(", ")));
+            named(out, "env", env);
+            if let Some(cwd) = cwd {
+                line(out, 4, "cwd", &text(cwd.as_str()));
+            }
+        }
+        ServerSource::Http { url, headers, transport } => {
+            line(out, 4, "url", &text(url.as_str()));
+            named(out, "headers", headers);
+            if *transport != HttpTransport::Auto {
+                line(out, 4, "transport", transport.as_str());
+            }
+        }
     }
 }
 

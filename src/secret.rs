@@ -1,0 +1,98 @@
+//! What is taken for a secret: by the name it stands under, or by how the value itself begins.
+//!
+//! Names tell, values mostly do not: a secret that stands alone and looks like a word is not found. What is found is
+//! never stored, shown or logged.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+/// A name with one of these anywhere in it names a secret.
+const ANYWHERE: [&str; 10] = [
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "credential",
+    "apikey",
+    "authorization",
+    "bearer",
+    "cookie",
+];
+/// The same, as a whole word of the name: `--api-key`, but not `--keyboard`.
+const WORDS: [&str; 4] = ["key", "auth", "pat", "pwd"];
+
+/// How credentials of well-known issuers begin, so that they can be found when they leak.
+const ISSUED: [&str; 15] = [
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "sk-",
+    "sk_live_",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "AIza",
+    "hf_",
+    "npm_",
+    "eyJhbGciOi",
+];
+/// Shorter ones are words that happen to begin so.
+const ISSUED_LENGTH: usize = 16;
+
+/// Whether what stands under this name is a secret: the name of a variable, a header, an option or a query's part.
+#[must_use]
+pub fn is_named(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ANYWHERE.iter().any(|word| name.contains(word))
+        || name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| WORDS.contains(&word))
+}
+
+/// Whether a value is a credential by how it begins, whatever it is called.
+#[must_use]
+pub fn is_issued(value: &str) -> bool {
+    value.split_ascii_whitespace().any(|word| {
+        word.len() >= ISSUED_LENGTH
+            && ISSUED.iter().any(|start| word.starts_with(start))
+            && word.contains(|c: char| c.is_ascii_digit())
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'=' | b'/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_issued, is_named};
+
+    #[test]
+    fn a_secret_is_known_by_its_name() {
+        for (name, expected) in [
+            ("GITHUB_TOKEN", true),
+            ("Authorization", true),
+            ("X-API-Key", true),
+            ("--apiKey", true),
+            ("DB_PWD", true),
+            ("KEYBOARD", false),
+            ("PATH", false),
+            ("MODE", false),
+        ] {
+            assert_eq!(is_named(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_credential_is_known_by_how_it_begins() {
+        for (value, expected) in [
+            ("ghp_0123456789abcdef", true),
+            ("Bearer sk-0123456789abcdef", true),
+            ("sk-learn", false),
+            ("npm_config_registry_is_one", false),
+            ("sk-0123456789abcdef and (more)", true),
+            ("/data/of/somebody", false),
+        ] {
+            assert_eq!(is_issued(value), expected, "{value}");
+        }
+    }
+}
