@@ -18,6 +18,7 @@ pub mod secret;
 pub mod snapshot;
 
 // The shells: where the core meets the world. They do not know each other.
+pub mod config;
 pub mod mcp;
 pub mod store;
 
