@@ -13,6 +13,7 @@ pub mod error;
 mod ingest;
 pub mod servers;
 mod sides;
+mod surfaces;
 pub mod view;
 
 use std::{path::Path, sync::Arc};

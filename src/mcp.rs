@@ -140,11 +140,11 @@ pub struct Limits {
     pub total: Duration,
     /// Bytes of one message (a stdio line, an HTTP body, an SSE event).
     pub message_bytes: usize,
-    /// Bytes of all pages.
+    /// Bytes of all pages of a list.
     pub total_bytes: usize,
-    /// Pages.
+    /// Pages of a list.
     pub pages: usize,
-    /// Tools.
+    /// Tools, and items of any other list.
     pub tools: usize,
     /// Which machines may be talked to over HTTP.
     pub reach: Reach,
@@ -166,15 +166,25 @@ impl Default for Limits {
     }
 }
 
-/// Lists a server's tools. Never fails: how it ended is the listing's outcome.
+/// Lists a server's tools, and what else it declares to have. Never fails: how it ended is the listing's outcome.
 ///
 /// Dropping the future ends a server that was started for it, children included.
 pub async fn list(source: &Source, limits: &Limits) -> Listing {
+    listed(source, limits, true).await
+}
+
+/// Lists a server's tools alone.
+pub async fn list_tools(source: &Source, limits: &Limits) -> Listing {
+    listed(source, limits, false).await
+}
+
+async fn listed(source: &Source, limits: &Limits, everything: bool) -> Listing {
     let transport = match source {
         Source::Stdio { .. } => Transport::Stdio,
         Source::Http { .. } => Transport::Http,
     };
     let mut record = Record::new(transport, source.target());
+    record.everything = everything;
     let ended = match source {
         Source::Stdio { program, args, env, cwd } => {
             let start = Start { program, args, env, cwd: cwd.as_deref() };

@@ -4,6 +4,8 @@
 //! ended well. Nothing here interprets a tool: that is `contract`'s work.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod surface;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,8 @@ use crate::{
     json::{self, Digest, ParseError},
     name::ServerName,
 };
+
+pub use surface::{SurfaceDiff, SurfaceKind, SurfaceListing};
 
 /// How a listing ended. Only [`Outcome::Ok`] is ever diffed: a failed listing never reads as "tools removed".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -240,6 +244,9 @@ pub struct RawTool {
     pub raw: Box<RawValue>,
 }
 
+/// One item of any list as received.
+pub type RawItem = RawTool;
+
 /// How one listing ended, and what it brought.
 #[derive(Debug, Clone)]
 pub struct Listing {
@@ -251,6 +258,8 @@ pub struct Listing {
     pub provenance: Provenance,
     /// The tools; complete only where `outcome` is `ok`.
     pub tools: Vec<RawTool>,
+    /// What else the server declares to have, each read or not; empty where `outcome` is not `ok`.
+    pub surfaces: Vec<SurfaceListing>,
 }
 
 /// A complete, readable list of one server's tools.
@@ -270,10 +279,14 @@ impl Snapshot {
     /// A snapshot of these tools.
     #[must_use]
     pub fn new(server: ServerName, provenance: Provenance, tools: Vec<RawTool>) -> Self {
-        let digests = tools.iter().map(|t| Value::String(raw_digest(t.raw.get()).to_string())).collect();
-        let digest = Digest::of(&Value::Array(digests));
+        let digest = digest_of_list(&tools);
         Self { server, provenance, tools, digest }
     }
+}
+
+/// Over the raw digests of the items, in order.
+fn digest_of_list(items: &[RawItem]) -> Digest {
+    Digest::of(&items.iter().map(|item| Value::String(raw_digest(item.raw.get()).to_string())).collect())
 }
 
 /// The raw digest of one tool: its canonical JSON, every field included. Text that is no JSON value we can hold

@@ -7,7 +7,7 @@ pub mod sqlite;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     catalog::{
@@ -18,7 +18,7 @@ use crate::{
     diff::Report,
     json::Digest,
     name::{CatalogName, EnvironmentName, ServerName},
-    snapshot::{Evidence, Outcome, Provenance, Snapshot},
+    snapshot::{Evidence, Outcome, Provenance, RawItem, Snapshot, SurfaceKind, SurfaceListing},
 };
 
 /// Why a store could not do it. Nothing was written.
@@ -73,6 +73,39 @@ pub struct ListingRow {
     pub provenance: Provenance,
     /// What was seen.
     pub evidence: Evidence,
+    /// What else the server declared to have; only for `ok`.
+    pub surfaces: Vec<SurfaceRow>,
+}
+
+/// One surface of a recorded listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SurfaceRow {
+    /// Which.
+    pub kind: SurfaceKind,
+    /// How its listing ended.
+    pub outcome: Outcome,
+    /// What happened; absent for `ok`.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub message: String,
+    /// Over its items; only for `ok`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub digest: Option<Digest>,
+    /// How many items; only for `ok`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub count: Option<usize>,
+}
+
+impl From<&SurfaceListing> for SurfaceRow {
+    fn from(listing: &SurfaceListing) -> Self {
+        Self {
+            kind: listing.kind,
+            outcome: listing.outcome,
+            message: listing.message.clone(),
+            digest: listing.digest.clone(),
+            count: listing.digest.is_some().then_some(listing.items.len()),
+        }
+    }
 }
 
 /// A listing to be recorded.
@@ -90,6 +123,8 @@ pub struct NewListing {
     pub evidence: Evidence,
     /// What it brought, with the contracts of its tools in order; for `ok`, and only then.
     pub snapshot: Option<(Snapshot, Vec<Contract>)>,
+    /// What else the server declared to have.
+    pub surfaces: Vec<SurfaceListing>,
 }
 
 /// A draft to be opened.
@@ -152,6 +187,15 @@ pub trait Snapshots: Send + Sync {
     async fn last_ok(&self, server: &ServerName) -> Result<Option<ListingRow>>;
     /// A snapshot, byte for byte, with the provenance of its newest listing.
     async fn snapshot(&self, server: &ServerName, digest: &Digest) -> Result<Option<Snapshot>>;
+    /// The surfaces that stood in the newest listing with this snapshot.
+    async fn surfaces(&self, server: &ServerName, snapshot: &Digest) -> Result<Vec<SurfaceRow>>;
+    /// The items of a surface, byte for byte.
+    async fn surface_items(
+        &self,
+        server: &ServerName,
+        kind: SurfaceKind,
+        digest: &Digest,
+    ) -> Result<Vec<RawItem>>;
     /// The digests of a server's snapshots that begin with these hex digits.
     async fn snapshots_like(&self, server: &ServerName, hex: &str) -> Result<Vec<Digest>>;
     /// The text of a tool by its raw digest, whoever listed it.

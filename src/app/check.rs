@@ -58,7 +58,7 @@ pub fn gate(report: Report, policy: &Policy) -> Gate {
 /// [`Kind::Unavailable`] where the listing did not end well, with its evidence, or a tool has no contract: what a live
 /// server answers is never the caller's mistake.
 pub async fn list_side(label: &str, source: &Source) -> Result<(Side, Evidence), AppError> {
-    let Listing { outcome, evidence, tools, .. } = mcp::list(source, &Limits::default()).await;
+    let Listing { outcome, evidence, tools, .. } = mcp::list_tools(source, &Limits::default()).await;
     if outcome != Outcome::Ok {
         return Err(failed_listing(label, outcome, evidence));
     }

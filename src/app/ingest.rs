@@ -45,7 +45,8 @@ impl App {
         listing: Listing,
         actor: &str,
     ) -> Result<Recorded, AppError> {
-        let before = self.store.last_ok(server).await?.and_then(|row| row.digest);
+        let last = self.store.last_ok(server).await?;
+        let (before, surfaces_before) = last.map_or((None, Vec::new()), |row| (row.digest, row.surfaces));
         let row = self.record_listing(server, listing, actor).await?;
         let drift = match (before, &row.digest) {
             (_, None) => Drift::Unknown,
@@ -53,7 +54,9 @@ impl App {
             (Some(before), Some(now)) if before == *now => Drift::Identical,
             (Some(before), Some(_)) => Drift::Drift(before),
         };
-        let mut recorded = Recorded { listing: row, drift, drafts: Vec::new(), skipped: Vec::new() };
+        let surfaces = self.surface_diffs(server, &surfaces_before, server, &row.surfaces).await?;
+        let mut recorded =
+            Recorded { listing: row, drift, surfaces, drafts: Vec::new(), skipped: Vec::new() };
         // A failed listing says nothing about tools, so it never becomes a draft.
         if recorded.listing.outcome != Outcome::Ok {
             return Ok(recorded);
@@ -112,7 +115,7 @@ impl App {
         listing: Listing,
         actor: &str,
     ) -> Result<ListingRow, AppError> {
-        let Listing { mut outcome, mut evidence, mut provenance, tools } = listing;
+        let Listing { mut outcome, mut evidence, mut provenance, tools, surfaces } = listing;
         evidence.warnings.extend(provenance.cut());
         let mut held = None;
         if outcome == Outcome::Ok {
@@ -134,7 +137,9 @@ impl App {
         });
         let event = self.event(actor, "snapshot.recorded", format!("server/{server}"), data);
         let at = event.at;
-        let new = NewListing { server: server.clone(), at, outcome, provenance, evidence, snapshot: held };
+        let surfaces = if held.is_some() { surfaces } else { Vec::new() };
+        let server = server.clone();
+        let new = NewListing { server, at, outcome, provenance, evidence, snapshot: held, surfaces };
         Ok(self.store.record_listing(new, event).await?)
     }
 

@@ -58,6 +58,20 @@ impl App {
         Ok(Side { label: text.to_owned(), servers: vec![(Some(server), contracts)] })
     }
 
+    /// The snapshot that a text names, where it names one and no version or environment.
+    pub(super) async fn snapshot_named(&self, text: &str) -> Result<Option<(ServerName, Digest)>, AppError> {
+        let Some((name, what)) = text.split_once('@') else { return Ok(None) };
+        let (Ok(server), Err(_)) = (name.parse::<ServerName>(), what.parse::<CatalogVersion>()) else {
+            return Ok(None);
+        };
+        let digest = if what == "latest" {
+            self.store.last_ok(&server).await?.and_then(|row| row.digest)
+        } else {
+            Some(self.digest_like(&server, text, what).await?)
+        };
+        Ok(digest.map(|digest| (server, digest)))
+    }
+
     /// The tools of one server of a side as a saved answer, each as its server sent it, a line each: what
     /// [`super::view::file_side`] reads where this database is not.
     ///

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-pub use crate::store::ListingRow;
+pub use crate::store::{ListingRow, SurfaceRow};
 
 use super::{AppError, Kind};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     diff::{Side, Verdict},
     json::{Digest, ParseError},
     name::{CatalogName, ServerName},
-    snapshot::{self, Evidence, FileError, Listing, Outcome, Provenance, SavedList},
+    snapshot::{self, Evidence, FileError, Listing, Outcome, Provenance, SavedList, SurfaceDiff},
 };
 
 /// What recording a listing led to.
@@ -22,6 +22,8 @@ pub struct Recorded {
     pub listing: ListingRow,
     /// Against the server's last `ok` snapshot.
     pub drift: Drift,
+    /// How what it offers beside its tools differs from that listing; what is the same is left out.
+    pub surfaces: Vec<SurfaceDiff>,
     /// Drafts that formed because of it, by catalog.
     pub drafts: Vec<Draft>,
     /// Catalogs that hold the server and for which no draft could be formed, and why.
@@ -165,7 +167,7 @@ pub fn file_listing(label: &str, text: &str) -> Result<Listing, AppError> {
     provenance.server_info = saved.server_info;
     provenance.protocol_version = saved.protocol_version;
     let evidence = Evidence { pages: 1, bytes: text.len(), ..Evidence::default() };
-    Ok(Listing { outcome: Outcome::Ok, evidence, provenance, tools: saved.tools })
+    Ok(Listing { outcome: Outcome::Ok, evidence, provenance, tools: saved.tools, surfaces: Vec::new() })
 }
 
 fn saved(label: &str, text: &str) -> Result<(SavedList, Vec<Contract>), AppError> {

@@ -4,9 +4,9 @@ use clap::ValueEnum;
 
 use super::{
     Answer,
-    context::Context,
+    context::{Access, Context},
     render::{Format, json, text},
-    side,
+    side::{self, Named},
 };
 use crate::{
     app::{AppError, Kind},
@@ -108,9 +108,20 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let offline = side::offline(&args.baseline) && side::offline(&args.candidate);
     let options = Options { assume: args.assume.into(), formats: args.format_policy.into() };
     let report = args.witness.apply(side::diffed(baseline, candidate, options, offline)?);
+    let surfaces = match (side::named(&args.baseline), side::named(&args.candidate)) {
+        (Named::Reference(a), Named::Reference(b)) => {
+            context.with_app(Access::Read, async |app| app.surfaces_between(a, b).await)?
+        }
+        // Saved answers hold tools only.
+        (Named::File(_), _) | (_, Named::File(_)) => Vec::new(),
+    };
     let answer = match args.format {
-        Format::Text => text::report(&report, text::Style::of_stdout()),
-        Format::Json => json::document(&report)?,
+        Format::Text => {
+            let mut out = text::report(&report, text::Style::of_stdout());
+            text::surfaces(&mut out, &surfaces);
+            out
+        }
+        Format::Json => json::diff(&report, &surfaces)?,
     };
     // The process ends here, so nothing has to be given back piece by piece.
     std::mem::forget(report);

@@ -61,18 +61,38 @@ fn failed(row: view::ListingRow) -> AppError {
     error
 }
 
+/// `prompts: 4, resources: 10 (changed: +1 -0 ~2)`, and what could not be read.
+fn surfaces(out: &mut String, recorded: &view::Recorded) {
+    let shown = recorded.listing.surfaces.iter().map(|surface| {
+        let changed = recorded.surfaces.iter().find(|diff| diff.kind == surface.kind);
+        let changed = changed.map_or_else(String::new, |diff| format!(" (changed: {})", diff.counts()));
+        match surface.count {
+            Some(count) => format!("{}: {count}{changed}", surface.kind),
+            None => format!("{}: not listed ({})", surface.kind, surface.outcome),
+        }
+    });
+    let line = shown.collect::<Vec<_>>().join(", ");
+    if !line.is_empty() {
+        _ = writeln!(out, "{line}");
+    }
+    for surface in recorded.listing.surfaces.iter().filter(|surface| surface.outcome != Outcome::Ok) {
+        _ = writeln!(out, "note: {}: {}", surface.kind, safe::word(&surface.message));
+    }
+}
+
 fn written(recorded: &view::Recorded) -> String {
     let row = &recorded.listing;
     let mut out = String::new();
     let digest = row.digest.as_ref().map_or("", |d| d.short());
     _ = write!(out, "{}@{digest}: {} tools", row.server, row.tools.unwrap_or_default());
-    if let Some(version) = row.provenance.server_version() {
+    if let Some(version) = row.provenance.server_version().filter(|v| !v.is_empty()) {
         _ = write!(out, ", server version {}", safe::word(version));
     }
     if let Some(revision) = &row.provenance.protocol_version {
         _ = write!(out, ", protocol {}", safe::word(revision));
     }
     out.push('\n');
+    surfaces(&mut out, recorded);
     text::deviations(&mut out, &row.evidence);
     match &recorded.drift {
         view::Drift::First => out.push_str("first snapshot of this server\n"),

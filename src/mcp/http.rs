@@ -305,9 +305,7 @@ impl Connection<'_> {
                     answer = Some(Err(error));
                 }
                 Message::Reply { .. } => {}
-                Message::Notification { method } => {
-                    self.record.changed |= method == "notifications/tools/list_changed";
-                }
+                Message::Notification { method } => self.record.hear(&method),
                 Message::Request { id, method } => {
                     let until = self.until(COURTESY);
                     // Boxed: `post` is not recursive, but its size would double here.
@@ -348,14 +346,14 @@ impl Peer for Connection<'_> {
         self.limits
     }
 
-    async fn page(&mut self, cursor: Option<&RawValue>) -> Try<Reply> {
+    async fn page(&mut self, method: &'static str, cursor: Option<&RawValue>) -> Try<Reply> {
         let params = self.dialect.params(cursor);
         let until = self.until(self.limits.request);
-        match self.request("tools/list", &params, until).await {
+        match self.request(method, &params, until).await {
             Err(failure) if failure.http_status == Some(404) && self.session.is_some() => {
                 // The session expired. A cursor of the old one may be refused now, which restarts the list.
                 self.initialize().await?;
-                self.request("tools/list", &params, self.until(self.limits.request)).await
+                self.request(method, &params, self.until(self.limits.request)).await
             }
             ended => ended,
         }

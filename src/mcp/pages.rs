@@ -1,18 +1,19 @@
 //! Reads a whole list page by page, whatever carries it: cursors, limits, restarts, and whether the list held still.
 //!
-//! A page is cut into tools without touching a byte of them; what a tool says is nobody's business here.
+//! A page is cut into its items without touching a byte of them; what a tool says is nobody's business here. The lists
+//! of what a server offers beside its tools are read after those, and never change how their listing ends.
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::snapshot::{self, Outcome, RawTool};
+use crate::snapshot::{self, Outcome, RawItem, SurfaceKind, SurfaceListing};
 
 use super::{
     Limits,
     message::{self, Reply},
-    record::{Failure, Record, Try, printable},
+    record::{Changed, Failure, Partial, Record, Try, printable},
 };
 
 /// A cursor is an opaque token; real ones have some dozen bytes. We send it back, so it must not be a burden.
@@ -26,74 +27,149 @@ pub(super) trait Peer {
     fn record(&mut self) -> &mut Record;
     /// What a listing may cost.
     fn limits(&self) -> &Limits;
-    /// Asks for one page.
-    async fn page(&mut self, cursor: Option<&RawValue>) -> Try<Reply>;
+    /// Asks for one page of the list that this method gives.
+    async fn page(&mut self, method: &'static str, cursor: Option<&RawValue>) -> Try<Reply>;
     /// Takes in what has arrived meanwhile, without waiting for anything.
     async fn catch_up(&mut self) -> Try<()>;
 }
 
-/// Reads the list into the record. It is read once, and again only where something suggests that it moved meanwhile.
+/// A list that a server gives.
+struct List {
+    /// Which; `None` for the tools.
+    kind: Option<SurfaceKind>,
+    /// The method that asks for it.
+    method: &'static str,
+    /// The member of the result that holds it.
+    member: &'static str,
+    /// What it is called here.
+    noun: &'static str,
+    /// What the server says when it changed.
+    changed: Changed,
+}
+
+const TOOLS: List =
+    List { kind: None, method: "tools/list", member: "tools", noun: "tools", changed: Changed::Tools };
+
+fn list_of(kind: SurfaceKind) -> List {
+    let (method, member, noun, changed) = match kind {
+        SurfaceKind::Prompts => ("prompts/list", "prompts", "prompts", Changed::Prompts),
+        SurfaceKind::Resources => ("resources/list", "resources", "resources", Changed::Resources),
+        SurfaceKind::ResourceTemplates => {
+            ("resources/templates/list", "resourceTemplates", "resource templates", Changed::Resources)
+        }
+    };
+    List { kind: Some(kind), method, member, noun, changed }
+}
+
+/// Reads the tools into the record and, where everything is wanted, what else the server declares to have.
 pub(super) async fn read(peer: &mut impl Peer) -> Try<()> {
-    read_once(peer).await?;
-    let mut listings = 1;
-    while moved(peer.record()) {
-        let before = std::mem::take(&mut peer.record().tools);
-        read_once(peer).await?;
-        listings += 1;
-        if same(&before, &peer.record().tools) {
-            break;
-        }
-        if listings == MAX_LISTINGS {
-            let name = peer.record().name();
-            let message = format!("{name} listed other tools each time, {MAX_LISTINGS} times in a row");
-            return Err(Failure::new(Outcome::Unstable, message)
-                .help("wait until the server has loaded its tools, then take the snapshot again"));
-        }
-        peer.record().warn("the list changed while it was read; it was read again");
+    let ended = read_list(peer, &TOOLS).await;
+    let record = peer.record();
+    let list = std::mem::take(&mut record.list);
+    record.tools = list.items;
+    (record.evidence.pages, record.evidence.bytes) = (list.pages, list.bytes);
+    ended?;
+    if record.everything {
+        read_surfaces(peer).await;
     }
     Ok(())
 }
 
-/// The server said so, or a tool stands on two pages: the list shifted under the cursor.
-fn moved(record: &Record) -> bool {
-    record.changed || {
-        let distinct: HashSet<&str> = record.tools.iter().map(|t| t.raw.get()).collect();
-        record.evidence.pages > 1 && distinct.len() < record.tools.len()
+async fn read_surfaces(peer: &mut impl Peer) {
+    let mut late = None;
+    for kind in SurfaceKind::ALL {
+        let capabilities = peer.record().provenance.capabilities.as_ref();
+        if capabilities.and_then(|c| c.get(kind.capability())).is_none_or(|c| c.is_null()) {
+            continue;
+        }
+        let ended = match late {
+            // One silence costs enough.
+            Some(before) => {
+                let message = format!("not asked, because `{before}` was not answered in time");
+                Err(Failure::new(Outcome::Timeout, message))
+            }
+            None => read_list(peer, &list_of(kind)).await,
+        };
+        let record = peer.record();
+        let list = std::mem::take(&mut record.list);
+        record.surfaces.push(match ended {
+            Ok(()) => SurfaceListing::read(kind, list.items),
+            Err(failure) => {
+                if failure.outcome == Outcome::Timeout {
+                    late = late.or(Some(list_of(kind).method));
+                }
+                SurfaceListing::failed(kind, failure.outcome, failure.message)
+            }
+        });
     }
 }
 
-fn same(a: &[RawTool], b: &[RawTool]) -> bool {
+/// Reads a list. It is read once, and again only where something suggests that it moved meanwhile.
+async fn read_list(peer: &mut impl Peer, list: &List) -> Try<()> {
+    read_once(peer, list).await?;
+    let mut listings = 1;
+    while moved(peer.record(), list) {
+        let before = std::mem::take(&mut peer.record().list.items);
+        read_once(peer, list).await?;
+        listings += 1;
+        if same(&before, &peer.record().list.items) {
+            break;
+        }
+        if listings == MAX_LISTINGS {
+            let (name, noun) = (peer.record().name(), list.noun);
+            let message = format!("{name} listed other {noun} each time, {MAX_LISTINGS} times in a row");
+            return Err(Failure::new(Outcome::Unstable, message)
+                .help(format!("wait until the server has loaded its {noun}, then take the snapshot again")));
+        }
+        peer.record().warn(of(list, "the list changed while it was read; it was read again"));
+    }
+    Ok(())
+}
+
+/// A warning, naming the list where it is not that of the tools.
+fn of(list: &List, warning: impl Into<String>) -> String {
+    let warning = warning.into();
+    if list.kind.is_none() { warning } else { format!("`{}`: {warning}", list.method) }
+}
+
+/// The server said so, or an item stands on two pages: the list shifted under the cursor.
+fn moved(record: &Record, list: &List) -> bool {
+    record.heard.contains(&list.changed) || {
+        let distinct: HashSet<&str> = record.list.items.iter().map(|t| t.raw.get()).collect();
+        record.list.pages > 1 && distinct.len() < record.list.items.len()
+    }
+}
+
+fn same(a: &[RawItem], b: &[RawItem]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.raw.get() == b.raw.get())
 }
 
 /// One complete reading. An error after page 1 restarts it once, as the specification asks; then it is partial.
-async fn read_once(peer: &mut impl Peer) -> Try<()> {
-    let Err(first) = read_pages(peer).await else { return Ok(()) };
+async fn read_once(peer: &mut impl Peer, list: &List) -> Try<()> {
+    let Err(first) = read_pages(peer, list).await else { return Ok(()) };
     let record = peer.record();
-    let (pages, bytes) = (record.evidence.pages, record.evidence.bytes);
+    let pages = record.list.pages;
     if pages == 0 || !interrupts(&first) {
         return Err(first);
     }
     if first.retry_after.is_some() {
         return Err(partial(pages, first));
     }
-    record.warn(format!(
-        "page {} failed ({}); the list was read again from page 1",
-        pages + 1,
-        first.message
+    record.warn(of(
+        list,
+        format!("page {} failed ({}); the list was read again from page 1", pages + 1, first.message),
     ));
-    let tools = std::mem::take(&mut record.tools);
-    let Err(second) = read_pages(peer).await else { return Ok(()) };
+    let before = std::mem::take(&mut record.list);
+    let Err(second) = read_pages(peer, list).await else { return Ok(()) };
     let record = peer.record();
     if !interrupts(&second) {
         return Err(second);
     }
-    if record.evidence.pages == 0 {
+    if record.list.pages == 0 {
         // The server is gone; what the first reading brought is the better evidence.
-        record.tools = tools;
-        (record.evidence.pages, record.evidence.bytes) = (pages, bytes);
+        record.list = before;
     }
-    Err(partial(record.evidence.pages, second))
+    Err(partial(record.list.pages, second))
 }
 
 /// Whether the failure broke a listing off, rather than showing that it can never be good.
@@ -107,22 +183,20 @@ fn partial(pages: usize, mut failure: Box<Failure>) -> Box<Failure> {
     failure
 }
 
-async fn read_pages(peer: &mut impl Peer) -> Try<()> {
+async fn read_pages(peer: &mut impl Peer, list: &List) -> Try<()> {
     let record = peer.record();
-    record.tools.clear();
-    record.changed = false;
-    record.evidence.pages = 0;
-    record.evidence.bytes = 0;
+    record.list = Partial::default();
+    record.heard.remove(&list.changed);
     let mut seen: HashSet<Box<str>> = HashSet::new();
     let mut cursor: Option<Box<RawValue>> = None;
     loop {
-        let reply = peer.page(cursor.as_deref()).await?;
+        let reply = peer.page(list.method, cursor.as_deref()).await?;
         let limits = peer.limits().clone();
-        cursor = take_page(peer.record(), &limits, reply)?;
+        cursor = take_page(peer.record(), &limits, list, reply)?;
         let Some(next) = &cursor else { break };
         let record = peer.record();
         let endless = |outcome, cause: String| {
-            Err(Failure::new(outcome, format!("{} lists its tools without end: {cause}", record.name())).help(
+            Err(Failure::new(outcome, format!("{} lists its {} without end: {cause}", record.name(), list.noun)).help(
                 "the server's paging is broken: the last page must have no `nextCursor`; report it to its author",
             ))
         };
@@ -133,10 +207,10 @@ async fn read_pages(peer: &mut impl Peer) -> Try<()> {
             );
         }
         if !seen.insert(next.get().into()) {
-            let page = record.evidence.pages;
+            let page = record.list.pages;
             return endless(Outcome::Malformed, format!("page {page} has a cursor that was used before"));
         }
-        if record.evidence.pages >= limits.pages {
+        if record.list.pages >= limits.pages {
             return endless(Outcome::TooLarge, format!("the limit is {} pages", limits.pages));
         }
     }
@@ -148,6 +222,12 @@ async fn read_pages(peer: &mut impl Peer) -> Try<()> {
 struct Page<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     tools: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    prompts: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    resources: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    resource_templates: Option<&'a RawValue>,
     #[serde(borrow, default)]
     next_cursor: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -162,26 +242,38 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(d: D) -> Result<Option<&'a RawValu
     <&RawValue>::deserialize(d).map(Some)
 }
 
+impl<'a> Page<'a> {
+    fn items(&self, list: &List) -> Option<&'a RawValue> {
+        match list.kind {
+            None => self.tools,
+            Some(SurfaceKind::Prompts) => self.prompts,
+            Some(SurfaceKind::Resources) => self.resources,
+            Some(SurfaceKind::ResourceTemplates) => self.resource_templates,
+        }
+    }
+}
+
 /// Adds a page to the record; gives the cursor of the next. `""` is a cursor, `null` is none.
-fn take_page(record: &mut Record, limits: &Limits, reply: Reply) -> Try<Option<Box<RawValue>>> {
+fn take_page(record: &mut Record, limits: &Limits, list: &List, reply: Reply) -> Try<Option<Box<RawValue>>> {
+    let List { method, member, noun, .. } = *list;
     let name = record.name();
     let result = reply.map_err(|error| {
         let help = if message::code(&error) == Some(-32601) {
-            "the server offers no tools, or is no MCP server; see its documentation"
+            format!("the server offers no {noun}, or is no MCP server; see its documentation")
         } else {
-            "see the server's own log; the list is not empty, it could not be read"
+            "see the server's own log; the list is not empty, it could not be read".to_owned()
         };
         Failure::new(
             Outcome::Error,
-            format!("{name} answered `tools/list` with error {}", message::describe(&error)),
+            format!("{name} answered `{method}` with error {}", message::describe(&error)),
         )
         .help(help)
         .rpc_error(error)
     })?;
     let text = result.get();
     let malformed = |cause: &str| {
-        Failure::new(Outcome::Malformed, format!("{name} answered `tools/list` with something else: {cause}"))
-            .help("the result must be {\"tools\":[…]}; report it to the server's author")
+        Failure::new(Outcome::Malformed, format!("{name} answered `{method}` with something else: {cause}"))
+            .help(format!("the result must be {{\"{member}\":[…]}}; report it to the server's author"))
     };
     if !text.starts_with('{') {
         return Err(malformed(&format!("the result is {}", kind(text))));
@@ -192,27 +284,27 @@ fn take_page(record: &mut Record, limits: &Limits, reply: Reply) -> Try<Option<B
     {
         return Err(malformed(&format!("`resultType` is {}", printable(result_type.get(), 60))));
     }
-    let tools = page.tools.ok_or_else(|| malformed("it has no `tools`"))?.get();
-    if !tools.starts_with('[') {
-        return Err(malformed(&format!("`tools` is {}", kind(tools))));
+    let items = page.items(list).ok_or_else(|| malformed(&format!("it has no `{member}`")))?.get();
+    if !items.starts_with('[') {
+        return Err(malformed(&format!("`{member}` is {}", kind(items))));
     }
-    let tools = snapshot::split(tools).map_err(|e| malformed(&e.to_string()))?;
+    let items = snapshot::split(items).map_err(|e| malformed(&e.to_string()))?;
 
-    record.evidence.pages += 1;
-    record.evidence.bytes += text.len();
-    let first = record.tools.len();
-    record.tools.extend(tools.into_iter().map(|t| RawTool { index: first + t.index, raw: t.raw }));
+    record.list.pages += 1;
+    record.list.bytes += text.len();
+    let first = record.list.items.len();
+    record.list.items.extend(items.into_iter().map(|t| RawItem { index: first + t.index, raw: t.raw }));
     let too_large = |what: String| {
         Err(Failure::new(Outcome::TooLarge, format!("{name} lists too much: {what}"))
             .help("if the server is meant to be so large, split it"))
     };
-    if record.evidence.bytes > limits.total_bytes {
-        return too_large(format!("{} bytes, the limit is {}", record.evidence.bytes, limits.total_bytes));
+    if record.list.bytes > limits.total_bytes {
+        return too_large(format!("{} bytes, the limit is {}", record.list.bytes, limits.total_bytes));
     }
-    if record.tools.len() > limits.tools {
-        return too_large(format!("{} tools, the limit is {}", record.tools.len(), limits.tools));
+    if record.list.items.len() > limits.tools {
+        return too_large(format!("{} {noun}, the limit is {}", record.list.items.len(), limits.tools));
     }
-    if record.evidence.pages == 1 {
+    if record.list.pages == 1 && list.kind.is_none() {
         record.provenance.ttl_ms = page.ttl_ms.and_then(|raw| serde_json::from_str(raw.get()).ok());
         record.provenance.cache_scope = page.cache_scope.and_then(|raw| serde_json::from_str(raw.get()).ok());
     }

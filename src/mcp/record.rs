@@ -3,11 +3,11 @@
 //!
 //! Text that comes from a server is made harmless here (cut, control characters removed) before it becomes evidence.
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use serde_json::Value;
 
-use crate::snapshot::{Evidence, Listing, Outcome, Provenance, RawTool, Transport};
+use crate::snapshot::{Evidence, Listing, Outcome, Provenance, RawItem, RawTool, SurfaceListing, Transport};
 
 /// Warnings kept. One odd server could otherwise fill a database with them.
 const MAX_WARNINGS: usize = 50;
@@ -65,8 +65,41 @@ pub(super) struct Record {
     pub(super) evidence: Evidence,
     pub(super) provenance: Provenance,
     pub(super) tools: Vec<RawTool>,
-    /// The server said that its list changed.
-    pub(super) changed: bool,
+    /// Whether more than the tools is wanted.
+    pub(super) everything: bool,
+    pub(super) surfaces: Vec<SurfaceListing>,
+    /// The list that is being read.
+    pub(super) list: Partial,
+    /// What the server said of its lists since the one that is being read was begun.
+    pub(super) heard: BTreeSet<Changed>,
+}
+
+/// What was read of a list so far.
+#[derive(Debug, Default)]
+pub(super) struct Partial {
+    pub(super) items: Vec<RawItem>,
+    pub(super) pages: usize,
+    pub(super) bytes: usize,
+}
+
+/// Which list a server said to have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Changed {
+    Tools,
+    Prompts,
+    /// Resources or their templates.
+    Resources,
+}
+
+impl Changed {
+    pub(super) fn of(method: &str) -> Option<Self> {
+        match method {
+            "notifications/tools/list_changed" => Some(Self::Tools),
+            "notifications/prompts/list_changed" => Some(Self::Prompts),
+            "notifications/resources/list_changed" => Some(Self::Resources),
+            _ => None,
+        }
+    }
 }
 
 impl Record {
@@ -77,13 +110,21 @@ impl Record {
             evidence: Evidence::default(),
             provenance,
             tools: Vec::new(),
-            changed: false,
+            everything: false,
+            surfaces: Vec::new(),
+            list: Partial::default(),
+            heard: BTreeSet::new(),
         }
     }
 
     /// The server as messages call it: in backticks, cut.
     pub(super) fn name(&self) -> String {
         format!("`{}`", printable(&self.provenance.target, 120))
+    }
+
+    /// Takes in what the server tells.
+    pub(super) fn hear(&mut self, method: &str) {
+        self.heard.extend(Changed::of(method));
     }
 
     /// Notes a deviation that does not hinder, once.
@@ -112,7 +153,8 @@ impl Record {
     }
 
     pub(super) fn into_listing(self, ended: Try<()>) -> Listing {
-        let Self { mut evidence, provenance, tools, started: _, changed: _ } = self;
+        let Self { mut evidence, provenance, tools, surfaces, started: _, everything: _, list: _, heard: _ } =
+            self;
         let outcome = match ended {
             Ok(()) => Outcome::Ok,
             Err(failure) => {
@@ -124,7 +166,8 @@ impl Record {
                 failure.outcome
             }
         };
-        Listing { outcome, evidence, provenance, tools }
+        let surfaces = if outcome == Outcome::Ok { surfaces } else { Vec::new() };
+        Listing { outcome, evidence, provenance, tools, surfaces }
     }
 }
 

@@ -257,9 +257,7 @@ impl<'a> Connection<'a> {
         for message in read.messages {
             match message {
                 Message::Request { id, method } => self.write(&message::answer(&id, &method)).await,
-                Message::Notification { method } => {
-                    self.record.changed |= method == "notifications/tools/list_changed";
-                }
+                Message::Notification { method } => self.record.hear(&method),
                 Message::Reply { id, reply } => match self.whose(id, &reply) {
                     Some(id) => {
                         self.pending.retain(|pending| *pending != id);
@@ -348,15 +346,17 @@ impl Peer for Connection<'_> {
         self.limits
     }
 
-    async fn page(&mut self, cursor: Option<&RawValue>) -> Try<Reply> {
+    async fn page(&mut self, method: &'static str, cursor: Option<&RawValue>) -> Try<Reply> {
         let until = self.until(self.limits.request);
         let params = self.dialect.params(cursor);
-        let id = self.send("tools/list", &params).await;
+        let id = self.send(method, &params).await;
         loop {
             match self.receive(until).await? {
                 Received::Answer(answered, reply) if answered == id => return Ok(reply),
                 Received::Answer(..) => {}
-                Received::Silence => return Err(self.timeout("answer `tools/list`", self.limits.request)),
+                Received::Silence => {
+                    return Err(self.timeout(&format!("answer `{method}`"), self.limits.request));
+                }
                 Received::Gone => return Err(self.gone().await),
             }
         }

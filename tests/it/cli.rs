@@ -5,6 +5,7 @@ mod files;
 mod input;
 mod serve;
 mod story;
+mod surfaces;
 
 use std::path::Path;
 

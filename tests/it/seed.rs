@@ -93,6 +93,7 @@ pub(crate) async fn story() -> App {
         },
         provenance: provenance("npx -y @example/billing-mcp", "0"),
         tools: Vec::new(),
+        surfaces: Vec::new(),
     };
     app.record(&name("billing"), failed, "poller").await.expect("a failed listing is recorded");
     draft(&store, &shop, second.version, content, report(), clock.now()).await;
@@ -226,6 +227,7 @@ fn listing(server: &str, version: &str, tools: &Value) -> Listing {
         },
         provenance: provenance(&format!("npx -y @example/{server}-mcp"), version),
         tools: split(&tools.to_string()).expect("an array"),
+        surfaces: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, SqliteConnection, sqlite::SqliteC
 use tempfile::TempDir;
 use toolpact::{
     app::{App, Kind},
-    snapshot::{Listing, MAX_ABOUT_BYTES},
+    snapshot::{Listing, MAX_ABOUT_BYTES, SurfaceKind, SurfaceListing, split},
     store::{Snapshots as _, sqlite::SqliteStore},
 };
 
@@ -88,6 +88,36 @@ async fn every_byte_of_a_tool_is_kept_though_its_digest_ignores_spelling() {
         digests.push(digest);
     }
     assert_eq!(digests[0], digests[1]);
+}
+
+#[tokio::test]
+async fn surfaces_are_kept_once_and_byte_for_byte() {
+    let mut behind = Behind::new().await;
+    let text = r#"{ "uri": "x://\u0061", "size": 1.0 }"#;
+    let with = |items: &str| {
+        let mut listing = listing(&[tool("a", &["id"])]);
+        let items = split(items).expect("an array");
+        listing.surfaces = vec![SurfaceListing::read(SurfaceKind::Resources, items)];
+        listing
+    };
+    let first = behind.app.record(&is("orders"), with(&format!("[{text}]")), "ci").await.expect("recorded");
+    assert!(first.surfaces.is_empty(), "there was none to compare with");
+    let digest = first.listing.surfaces[0].digest.clone().expect("it was read");
+    let mut before = Vec::new();
+    for table in ["content", "surfaces", "surface_items"] {
+        before.push((table, behind.count(table).await));
+    }
+    for _ in 0..3 {
+        behind.app.record(&is("orders"), with(&format!("[{text}]")), "ci").await.expect("recorded");
+    }
+    for (table, count) in before {
+        assert_eq!(behind.count(table).await, count, "{table}");
+    }
+    let drift = behind.app.record(&is("orders"), with("[]"), "ci").await.expect("recorded");
+    assert_eq!(drift.surfaces[0].removed, ["x://a"]);
+    let store = SqliteStore::open(&behind.folder.path().join("toolpact.db")).await.expect("opened");
+    let kept = store.surface_items(&is("orders"), SurfaceKind::Resources, &digest).await.expect("read");
+    assert_eq!(kept.iter().map(|item| item.raw.get()).collect::<Vec<_>>(), [text]);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use crate::{
     },
     catalog::Policy,
     diff::Report,
+    snapshot::SurfaceDiff,
 };
 
 /// Any answer.
@@ -18,6 +19,18 @@ pub(in crate::cli) fn document<T: Serialize>(value: &T) -> Result<String, AppErr
     })?;
     text.push('\n');
     Ok(text)
+}
+
+/// A diff's answer: the report, and how the surfaces beside the tools differ, where they do.
+pub(in crate::cli) fn diff(report: &Report, surfaces: &[SurfaceDiff]) -> Result<String, AppError> {
+    #[derive(Serialize)]
+    struct Shown<'a> {
+        #[serde(flatten)]
+        report: &'a Report,
+        surfaces: &'a [SurfaceDiff],
+    }
+    // Without any, the report as it stands.
+    if surfaces.is_empty() { document(report) } else { document(&Shown { report, surfaces }) }
 }
 
 /// A gate's answer: the report, and before it how it was judged.

@@ -16,7 +16,7 @@ use crate::{
     },
     catalog::Policy,
     diff::{Assumption, Bump, Finding, Level, Report, Surface, ToolReport, Witness, finding::Verdicts},
-    snapshot::Evidence,
+    snapshot::{Evidence, SurfaceDiff},
 };
 
 /// Whether words may be coloured. The only choice a rendering has.
@@ -66,6 +66,26 @@ pub(in crate::cli) fn report(report: &Report, style: Style) -> String {
     }
     summary(&mut out, report, style);
     out
+}
+
+/// Names told of one kind of difference; the rest is counted.
+const MAX_NAMES: usize = 20;
+
+/// What differs beside the tools. Notes: nothing is judged by them.
+pub(in crate::cli) fn surfaces(out: &mut String, surfaces: &[SurfaceDiff]) {
+    for surface in surfaces {
+        _ = writeln!(out, "note: {} differ: {} (not judged)", surface.kind, surface.counts());
+        for (how, names) in
+            [("added", &surface.added), ("removed", &surface.removed), ("changed", &surface.changed)]
+        {
+            for name in names.iter().take(MAX_NAMES) {
+                _ = writeln!(out, "  {how:<8} {}", safe::word(name));
+            }
+            if names.len() > MAX_NAMES {
+                _ = writeln!(out, "  {how:<8} and {} more", names.len() - MAX_NAMES);
+            }
+        }
+    }
 }
 
 /// A gate: the report, and as its last line the decision.

@@ -60,6 +60,7 @@ pub struct Listing {
     tools: Option<usize>,
     provenance: Provenance,
     evidence: Evidence,
+    surfaces: Vec<view::SurfaceRow>,
 }
 
 impl From<view::ListingRow> for Listing {
@@ -72,6 +73,7 @@ impl From<view::ListingRow> for Listing {
             tools: l.tools,
             provenance: l.provenance,
             evidence: l.evidence,
+            surfaces: l.surfaces,
         }
     }
 }

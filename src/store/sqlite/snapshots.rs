@@ -1,4 +1,4 @@
-//! Listings, snapshots and the texts of tools.
+//! Listings, snapshots, surfaces, and the texts of what stands in them.
 
 use async_trait::async_trait;
 use serde_json::value::RawValue;
@@ -12,8 +12,8 @@ use crate::{
     contract::{self, Contract},
     json::Digest,
     name::ServerName,
-    snapshot::{Provenance, RawTool, Snapshot},
-    store::{ListingRow, NewListing, Result, Snapshots, StoreError},
+    snapshot::{Provenance, RawItem, Snapshot, SurfaceKind, SurfaceListing},
+    store::{ListingRow, NewListing, Result, Snapshots, StoreError, SurfaceRow},
 };
 
 #[derive(FromRow)]
@@ -26,6 +26,7 @@ struct Row {
     tools: Option<i64>,
     provenance: String,
     evidence: String,
+    surfaces: String,
 }
 
 impl TryFrom<Row> for ListingRow {
@@ -40,6 +41,7 @@ impl TryFrom<Row> for ListingRow {
             tools: row.tools.and_then(|n| usize::try_from(n).ok()),
             provenance: from_json("provenance", &row.provenance)?,
             evidence: from_json("evidence", &row.evidence)?,
+            surfaces: from_json("surfaces", &row.surfaces)?,
         })
     }
 }
@@ -53,9 +55,13 @@ impl Snapshots for SqliteStore {
             put_snapshot(&mut tx, snapshot, contracts).await?;
             held = Some((snapshot.digest.clone(), snapshot.tools.len()));
         }
+        for surface in &listing.surfaces {
+            put_surface(&mut tx, &listing.server, surface).await?;
+        }
+        let surfaces: Vec<SurfaceRow> = listing.surfaces.iter().map(SurfaceRow::from).collect();
         let id: i64 = sqlx::query_scalar(
-            "INSERT INTO listings (server, at, outcome, snapshot, provenance, evidence)
-             VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+            "INSERT INTO listings (server, at, outcome, snapshot, provenance, evidence, surfaces)
+             VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
         )
         .bind(listing.server.as_str())
         .bind(time(listing.at))
@@ -63,13 +69,14 @@ impl Snapshots for SqliteStore {
         .bind(held.as_ref().map(|(digest, _)| digest.as_str()))
         .bind(to_json("provenance", &listing.provenance)?)
         .bind(to_json("evidence", &listing.evidence)?)
+        .bind(to_json("surfaces", &surfaces)?)
         .fetch_one(&mut *tx)
         .await?;
         events::append(&mut tx, event.with("listing", id)).await?;
         tx.commit().await?;
         let (digest, tools) = held.unzip();
         let NewListing { server, at, outcome, provenance, evidence, .. } = listing;
-        Ok(ListingRow { id, server, at, outcome, digest, tools, provenance, evidence })
+        Ok(ListingRow { id, server, at, outcome, digest, tools, provenance, evidence, surfaces })
     }
 
     async fn servers(&self) -> Result<Vec<ServerName>> {
@@ -81,7 +88,7 @@ impl Snapshots for SqliteStore {
 
     async fn listings(&self, server: &ServerName, count: usize) -> Result<Vec<ListingRow>> {
         let rows: Vec<Row> = sqlx::query_as(
-            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence
+            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces
              FROM listings l LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
              WHERE l.server = $1 ORDER BY l.id DESC LIMIT $2",
         )
@@ -94,7 +101,7 @@ impl Snapshots for SqliteStore {
 
     async fn last_ok(&self, server: &ServerName) -> Result<Option<ListingRow>> {
         let row: Option<Row> = sqlx::query_as(
-            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence
+            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces
              FROM listings l JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
              WHERE l.server = $1 ORDER BY l.id DESC LIMIT 1",
         )
@@ -132,6 +139,35 @@ impl Snapshots for SqliteStore {
         Ok(Some(snapshot))
     }
 
+    async fn surfaces(&self, server: &ServerName, snapshot: &Digest) -> Result<Vec<SurfaceRow>> {
+        let text: Option<String> = sqlx::query_scalar(
+            "SELECT surfaces FROM listings WHERE server = $1 AND snapshot = $2 ORDER BY id DESC LIMIT 1",
+        )
+        .bind(server.as_str())
+        .bind(snapshot.as_str())
+        .fetch_optional(&self.reader)
+        .await?;
+        text.map_or(Ok(Vec::new()), |text| from_json("surfaces", &text))
+    }
+
+    async fn surface_items(
+        &self,
+        server: &ServerName,
+        kind: SurfaceKind,
+        digest: &Digest,
+    ) -> Result<Vec<RawItem>> {
+        let texts: Vec<String> = sqlx::query_scalar(
+            "SELECT c.body FROM surface_items i JOIN content c ON c.digest = i.content
+             WHERE i.server = $1 AND i.kind = $2 AND i.surface = $3 ORDER BY i.position",
+        )
+        .bind(server.as_str())
+        .bind(kind.as_str())
+        .bind(digest.as_str())
+        .fetch_all(&self.reader)
+        .await?;
+        items("item", texts)
+    }
+
     async fn snapshots_like(&self, server: &ServerName, hex: &str) -> Result<Vec<Digest>> {
         let digests: Vec<String> = sqlx::query_scalar(
             "SELECT digest FROM snapshots WHERE server = $1 AND substr(digest, 8, $2) = $3 ORDER BY digest",
@@ -157,12 +193,17 @@ impl Snapshots for SqliteStore {
 
 /// A snapshot from the texts of its tools.
 fn made(server: ServerName, provenance: Provenance, texts: Vec<String>) -> Result<Snapshot> {
-    let tools = texts.into_iter().enumerate().map(|(index, text)| {
-        let raw = RawValue::from_string(text)
-            .map_err(|e| StoreError::Corrupt { what: "tool", cause: e.to_string() })?;
-        Ok(RawTool { index, raw })
+    Ok(Snapshot::new(server, provenance, items("tool", texts)?))
+}
+
+/// The items of a list from their texts.
+fn items(what: &'static str, texts: Vec<String>) -> Result<Vec<RawItem>> {
+    let items = texts.into_iter().enumerate().map(|(index, text)| {
+        let raw =
+            RawValue::from_string(text).map_err(|e| StoreError::Corrupt { what, cause: e.to_string() })?;
+        Ok(RawItem { index, raw })
     });
-    Ok(Snapshot::new(server, provenance, tools.collect::<Result<Vec<_>>>()?))
+    items.collect()
 }
 
 /// The digest of a server's newest snapshot, as this transaction sees it.
@@ -210,6 +251,38 @@ async fn put_snapshot(db: &mut SqliteConnection, snapshot: &Snapshot, contracts:
         .bind(contract.digests().raw.as_str())
         .bind(contract.digests().contract.as_str())
         .bind(contract.digests().presentation.as_str())
+        .execute(&mut *db)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Keeps a surface that was read to its end; one that is known already writes nothing.
+async fn put_surface(db: &mut SqliteConnection, server: &ServerName, surface: &SurfaceListing) -> Result<()> {
+    let Some(digest) = &surface.digest else { return Ok(()) };
+    let new = sqlx::query(
+        "INSERT INTO surfaces (server, kind, digest, items) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (server, kind, digest) DO NOTHING",
+    )
+    .bind(server.as_str())
+    .bind(surface.kind.as_str())
+    .bind(digest.as_str())
+    .bind(limit(surface.items.len()))
+    .execute(&mut *db)
+    .await?;
+    if new.rows_affected() == 0 {
+        return Ok(());
+    }
+    for item in &surface.items {
+        let content = put_content(db, item.raw.get()).await?;
+        sqlx::query(
+            "INSERT INTO surface_items (server, kind, surface, position, content) VALUES ($1, $2, $3, $4, $5)",
+        )
+        .bind(server.as_str())
+        .bind(surface.kind.as_str())
+        .bind(digest.as_str())
+        .bind(limit(item.index))
+        .bind(content.as_str())
         .execute(&mut *db)
         .await?;
     }

@@ -61,8 +61,13 @@ async fn a_failed_listing_is_kept_and_never_reads_as_tools_removed() {
     let (app, _store) = two_versions().await;
     for outcome in Outcome::ALL.into_iter().filter(|o| *o != Outcome::Ok) {
         let evidence = Evidence { message: "it failed".to_owned(), ..Evidence::default() };
-        let failed =
-            Listing { outcome, evidence, provenance: Provenance::file("x"), tools: listing(&[]).tools };
+        let failed = Listing {
+            outcome,
+            evidence,
+            provenance: Provenance::file("x"),
+            tools: listing(&[]).tools,
+            surfaces: Vec::new(),
+        };
         let recorded = app.record(&is("orders"), failed, "ci").await.expect("recorded");
         assert_eq!((recorded.drift, recorded.listing.digest), (Drift::Unknown, None));
         assert!(recorded.drafts.is_empty() && recorded.skipped.is_empty());

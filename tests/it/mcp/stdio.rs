@@ -4,6 +4,7 @@ mod begin;
 mod lines;
 mod pages;
 mod process;
+mod surfaces;
 
 use toolpact::{
     mcp::{self, Limits, Source},
