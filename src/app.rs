@@ -68,13 +68,21 @@ pub struct MoveRequest {
 pub struct App {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    /// What the references of registered servers are resolved with.
+    variables: Arc<servers::Variables>,
 }
 
 impl App {
     /// The use cases over this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock }
+        Self { store, clock, variables: Arc::new(|name: &str| std::env::var(name).ok()) }
+    }
+
+    /// The same with other variables than those of this process.
+    #[must_use]
+    pub fn with_variables(self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self { variables: Arc::new(variables), ..self }
     }
 
     /// Opens (and migrates) the SQLite file; it is created where it does not exist.

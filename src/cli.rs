@@ -14,6 +14,7 @@ mod drafts;
 mod explain;
 mod export;
 mod gate;
+mod import;
 mod log;
 mod pointer;
 mod promote;
@@ -23,11 +24,13 @@ mod render;
 mod rollback;
 mod rules;
 mod serve;
+mod servers;
 mod show;
 mod side;
 mod snapshot;
 mod source;
 mod status;
+mod sweep;
 mod tools;
 
 use std::{
@@ -78,6 +81,8 @@ Begin with `toolpact serve --demo`.";
 #[derive(Subcommand)]
 enum Command {
     // Look.
+    Import(import::Args),
+    Servers(servers::Args),
     Snapshot(snapshot::Args),
     Diff(diff::Args),
     Gate(gate::Args),
@@ -141,6 +146,8 @@ pub fn main(serve: Serve) -> ExitCode {
 
 fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, AppError> {
     match command {
+        Command::Import(args) => import::run(args, context),
+        Command::Servers(args) => servers::run(args, context),
         Command::Snapshot(args) => snapshot::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Gate(args) => gate::run(args, context),

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     catalog::{
-        Catalog, CatalogVersion, Content, Draft, DraftStatus, EnvironmentPointer, Event, Move, Version,
-        event::NewEvent,
+        Catalog, CatalogVersion, Content, Draft, DraftStatus, EnvironmentPointer, Event, Move, ServerSpec,
+        Version, event::NewEvent,
     },
     contract::Contract,
     diff::Report,
@@ -202,6 +202,30 @@ pub trait Snapshots: Send + Sync {
     async fn tool_text(&self, raw: &Digest) -> Result<Option<String>>;
 }
 
+/// A server that can be asked again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration {
+    /// The server.
+    pub spec: ServerSpec,
+    /// Who registered it, or changed it last.
+    pub registered_by: String,
+    /// When.
+    pub registered_at: DateTime<Utc>,
+}
+
+/// Registered servers. What they listed is kept apart, and longer.
+#[async_trait]
+pub trait Servers: Send + Sync {
+    /// Every registered server, by name.
+    async fn registrations(&self) -> Result<Vec<Registration>>;
+    /// One registered server.
+    async fn registration(&self, server: &ServerName) -> Result<Option<Registration>>;
+    /// Registers servers, or replaces what was registered under their names. All of them with all events, or none.
+    async fn register(&self, servers: &[Registration], events: Vec<NewEvent>) -> Result<()>;
+    /// Forgets a registration; what the server listed stays. False, and no event, where there is none.
+    async fn unregister(&self, server: &ServerName, event: NewEvent) -> Result<bool>;
+}
+
 /// Catalogs, their drafts and versions.
 #[async_trait]
 pub trait Catalogs: Send + Sync {
@@ -297,6 +321,6 @@ pub trait Events: Send + Sync {
 }
 
 /// All of it, as one object.
-pub trait Store: Snapshots + Catalogs + Environments + Events {}
+pub trait Store: Snapshots + Servers + Catalogs + Environments + Events {}
 
-impl<T: Snapshots + Catalogs + Environments + Events> Store for T {}
+impl<T: Snapshots + Servers + Catalogs + Environments + Events> Store for T {}

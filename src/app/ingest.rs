@@ -1,17 +1,21 @@
 //! Servers and what they listed.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::{
     App, AppError,
     check::computed,
     drafts::Formed,
+    servers,
     view::{Drift, ListingRow, Recorded, ServerPage, ServerSummary, ToolRow},
 };
 use crate::{
+    catalog::Draft,
     contract::{self, Contract},
     mcp::{self, Limits, Source},
-    name::ServerName,
+    name::{CatalogName, ServerName},
     snapshot::{Listing, Outcome, Snapshot},
     store::NewListing,
 };
@@ -45,6 +49,21 @@ impl App {
         listing: Listing,
         actor: &str,
     ) -> Result<Recorded, AppError> {
+        let mut recorded = self.keep(server, listing, actor).await?;
+        // A failed listing says nothing about tools, so it never becomes a draft.
+        if recorded.listing.outcome == Outcome::Ok {
+            (recorded.drafts, recorded.skipped) = self.drafts_of(&[server], actor).await?;
+        }
+        Ok(recorded)
+    }
+
+    /// Records a listing, and says how it relates to the one before. No draft forms.
+    pub(super) async fn keep(
+        &self,
+        server: &ServerName,
+        listing: Listing,
+        actor: &str,
+    ) -> Result<Recorded, AppError> {
         let last = self.store.last_ok(server).await?;
         let (before, surfaces_before) = last.map_or((None, Vec::new()), |row| (row.digest, row.surfaces));
         let row = self.record_listing(server, listing, actor).await?;
@@ -55,50 +74,62 @@ impl App {
             (Some(before), Some(_)) => Drift::Drift(before),
         };
         let surfaces = self.surface_diffs(server, &surfaces_before, server, &row.surfaces).await?;
-        let mut recorded =
-            Recorded { listing: row, drift, surfaces, drafts: Vec::new(), skipped: Vec::new() };
-        // A failed listing says nothing about tools, so it never becomes a draft.
-        if recorded.listing.outcome != Outcome::Ok {
-            return Ok(recorded);
-        }
-        // Also where nothing drifted: a catalog may have got the server since.
+        Ok(Recorded { listing: row, drift, surfaces, drafts: Vec::new(), skipped: Vec::new() })
+    }
+
+    /// Forms the drafts of all catalogs that hold one of these servers; also where nothing drifted, for a catalog may
+    /// have got the server since. Second, the catalogs of which none could be formed, and why.
+    pub(super) async fn drafts_of(
+        &self,
+        servers: &[&ServerName],
+        actor: &str,
+    ) -> Result<(Vec<Draft>, Vec<(CatalogName, String)>), AppError> {
+        let (mut drafts, mut skipped) = (Vec::new(), Vec::new());
         for catalog in self.store.catalogs().await? {
-            if !catalog.servers.iter().any(|(name, _)| name == server) {
+            if !catalog.servers.iter().any(|(name, _)| servers.contains(&name)) {
                 continue;
             }
             match self.form_draft(&catalog, actor).await {
-                Ok(Formed::New(draft)) => recorded.drafts.push(*draft),
+                Ok(Formed::New(draft)) => drafts.push(*draft),
                 Ok(Formed::Pending(_) | Formed::Rejected(_) | Formed::Nothing) => {}
                 Err(e) if e.kind.is_ours() => return Err(e),
-                Err(e) => recorded.skipped.push((catalog.name, e.message)),
+                Err(e) => skipped.push((catalog.name, e.message)),
             }
         }
-        Ok(recorded)
+        Ok((drafts, skipped))
     }
 
-    /// Every server, by name.
+    /// Every server, by name: those that are registered, and those that were listed.
     ///
     /// # Errors
     /// Where the store fails.
     pub async fn servers(&self) -> Result<Vec<ServerSummary>, AppError> {
-        let mut servers = Vec::new();
-        for name in self.store.servers().await? {
-            let Some(last) = self.store.listings(&name, 1).await?.pop() else { continue };
-            let last_ok = self.store.last_ok(&name).await?;
-            servers.push(ServerSummary { name, last, last_ok });
+        let mut sources: BTreeMap<ServerName, Option<String>> =
+            self.store.servers().await?.into_iter().map(|name| (name, None)).collect();
+        for registration in self.store.registrations().await? {
+            let source = servers::shown(&registration.spec.source);
+            sources.insert(registration.spec.name, Some(source));
         }
-        Ok(servers)
+        let mut all = Vec::new();
+        for (name, source) in sources {
+            let last = self.store.listings(&name, 1).await?.pop();
+            let last_ok = self.store.last_ok(&name).await?;
+            all.push(ServerSummary { name, source, last, last_ok });
+        }
+        Ok(all)
     }
 
     /// One server with its listings, newest first.
     ///
     /// # Errors
-    /// Where nothing was ever recorded of it.
+    /// Where it is not registered and nothing was ever recorded of it.
     pub async fn server(&self, name: &ServerName) -> Result<ServerPage, AppError> {
         let listings = self.store.listings(name, SHOWN).await?;
-        if listings.is_empty() {
+        let registration = self.store.registration(name).await?;
+        if listings.is_empty() && registration.is_none() {
             return Err(self.unknown_server(name).await?);
         }
+        let source = registration.map(|r| servers::shown(&r.spec.source));
         let tools = match self.store.last_ok(name).await?.and_then(|row| row.digest) {
             None => Vec::new(),
             Some(digest) => {
@@ -106,7 +137,7 @@ impl App {
                 computed(|| contracts.into_iter().map(tool_row).collect()).await?
             }
         };
-        Ok(ServerPage { name: name.clone(), listings, tools })
+        Ok(ServerPage { name: name.clone(), source, listings, tools })
     }
 
     async fn record_listing(

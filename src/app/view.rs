@@ -50,8 +50,11 @@ pub enum Drift {
 pub struct ServerSummary {
     /// Its name.
     pub name: ServerName,
-    /// The newest listing, whatever its outcome.
-    pub last: ListingRow,
+    /// Where it is found, without what may be secret in it; nothing where nobody registered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The newest listing, whatever its outcome; nothing where it was never asked.
+    pub last: Option<ListingRow>,
     /// The newest `ok` listing.
     pub last_ok: Option<ListingRow>,
 }
@@ -62,6 +65,9 @@ pub struct ServerSummary {
 pub struct ServerPage {
     /// Its name.
     pub name: ServerName,
+    /// Where it is found, without what may be secret in it; nothing where nobody registered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// Newest first, at most 200.
     pub listings: Vec<ListingRow>,
     /// The tools of the newest `ok` snapshot: name, title or description's first line, contract digest.

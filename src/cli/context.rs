@@ -20,6 +20,8 @@ pub(super) struct Context {
 pub(super) enum Access {
     /// Looks; a database that is not there is a failure, never an empty answer.
     Read,
+    /// Looks for a registered server; a database that is not there holds none.
+    Registered,
     /// Changes; the database is made where it is not there.
     Write,
 }
@@ -81,7 +83,14 @@ impl Context {
                 )
                 .help("take a first snapshot (`toolpact snapshot NAME -- COMMAND`), or name another with `--database FILE`"));
             }
-            Access::Read => {}
+            Access::Registered if !database.exists() => {
+                let message =
+                    format!("no server is registered: there is no database at `{}`", database.display());
+                return Err(AppError::new(Kind::NotFound, "no-servers", message).help(
+                    "register those of a host with `toolpact import FILE`, or say where the server is: `-- COMMAND` or `--url URL`",
+                ));
+            }
+            Access::Read | Access::Registered => {}
             Access::Write => make_folder(&database)?,
         }
         block_on(async {

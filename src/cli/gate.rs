@@ -24,6 +24,7 @@ use crate::{
 #[command(override_usage = "toolpact gate --baseline FILE-or-REF [OPTIONS] -- COMMAND [ARGS]…\n       \
                             toolpact gate --baseline FILE-or-REF [OPTIONS] --url URL [--header KEY=VALUE]…\n       \
                             toolpact gate --baseline FILE-or-REF [OPTIONS] --file FILE")]
+#[command(group = clap::ArgGroup::new("candidate").args(["url", "file", "command"]).required(true))]
 pub(super) struct Args {
     /// What callers rely on: a file, an environment, `catalog@VERSION`, `server@latest` or `server@sha256:…`.
     #[arg(long, value_name = "FILE-or-REF")]
@@ -76,7 +77,7 @@ impl Blocking {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
-    let source = args.source.chosen()?;
+    let source = args.source.required()?;
     // The baseline first: a mistake in it should not cost the start of a server.
     let (baseline, mut policy) = baseline(args, context)?;
     let baseline = check::of_server(baseline, args.server.as_ref())?;

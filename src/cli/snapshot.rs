@@ -9,6 +9,7 @@ use super::{
     render::{Format, json, safe, text},
     side,
     source::{self, Chosen},
+    sweep,
 };
 use crate::{
     app::{AppError, check, view},
@@ -16,14 +17,23 @@ use crate::{
     snapshot::Outcome,
 };
 
-/// Record a server's `tools/list`, verbatim: from a command, a URL or a saved answer.
+/// Record a server's `tools/list`, verbatim: from where it is registered, a command, a URL or a saved answer.
 #[derive(clap::Args)]
-#[command(override_usage = "toolpact snapshot NAME -- COMMAND [ARGS]…\n       \
+#[command(override_usage = "toolpact snapshot NAME\n       \
+                            toolpact snapshot NAME -- COMMAND [ARGS]…\n       \
                             toolpact snapshot NAME --url URL [--header KEY=VALUE]…\n       \
-                            toolpact snapshot NAME --file FILE")]
+                            toolpact snapshot NAME --file FILE\n       \
+                            toolpact snapshot --all [--jobs N]")]
 pub(super) struct Args {
     /// What the server is called here.
-    name: ServerName,
+    #[arg(required_unless_present = "all")]
+    name: Option<ServerName>,
+    /// Ask every registered server.
+    #[arg(long, conflicts_with_all = ["name", "url", "file", "command"])]
+    all: bool,
+    /// How many servers are asked at once.
+    #[arg(long, value_name = "N", requires = "all", default_value_t = 64, value_parser = jobs)]
+    jobs: usize,
     /// How the answer is written.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -31,16 +41,27 @@ pub(super) struct Args {
     source: source::Args,
 }
 
+/// Each is a process or a connection, with a list in memory.
+fn jobs(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|n| (1..=512).contains(n))
+        .ok_or_else(|| "expected a number from 1 to 512".to_owned())
+}
+
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let Some(name) = &args.name else { return sweep::run(args.jobs, args.format, context) };
     let actor = context.actor()?;
     let recorded = match args.source.chosen()? {
-        Chosen::Live(source) => {
-            context.with_app(Access::Write, async |app| app.snapshot(&args.name, &source, &actor).await)?
+        None => {
+            context.with_app(Access::Registered, async |app| app.snapshot_registered(name, &actor).await)?
         }
-        Chosen::File(path) => {
+        Some(Chosen::Live(source)) => {
+            context.with_app(Access::Write, async |app| app.snapshot(name, &source, &actor).await)?
+        }
+        Some(Chosen::File(path)) => {
             let listing = side::listing(&path)?;
-            context
-                .with_app(Access::Write, async |app| app.record(&args.name, listing.clone(), &actor).await)?
+            context.with_app(Access::Write, async |app| app.record(name, listing.clone(), &actor).await)?
         }
     };
     let ok = recorded.listing.outcome == Outcome::Ok;

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     app::{AppError, Kind},
-    mcp::Source,
+    mcp::{Source, SourceError},
 };
 
-/// The ways to say it. A command has no flag: it is what stands after `--`.
+/// The ways to say it; at most one of them. A command has no flag: it is what stands after `--`.
 #[derive(clap::Args)]
 #[group(skip)]
 // Spelt out, because headers belong to a URL: alone they are no source.
-#[command(group = clap::ArgGroup::new("source").args(["url", "file", "command"]).required(true))]
+#[command(group = clap::ArgGroup::new("source").args(["url", "file", "command"]))]
 pub(super) struct Args {
     /// The HTTP endpoint of the server: Streamable HTTP or HTTP+SSE.
     #[arg(long, value_name = "URL", conflicts_with_all = ["file", "command"], value_parser = url)]
@@ -36,18 +36,31 @@ pub(super) enum Chosen {
 }
 
 impl Args {
-    /// What was said.
+    /// What was said, where something has to be.
+    ///
+    /// # Errors
+    /// Where nothing was, or the source can never work.
+    pub(super) fn required(&self) -> Result<Chosen, AppError> {
+        self.chosen()?.ok_or_else(|| invalid(SourceError::NoCommand))
+    }
+
+    /// What was said, if anything was.
     ///
     /// # Errors
     /// Where the source can never work: that is told before anything is asked or recorded.
-    pub(super) fn chosen(&self) -> Result<Chosen, AppError> {
+    pub(super) fn chosen(&self) -> Result<Option<Chosen>, AppError> {
         let source = match (&self.url, &self.file) {
             (Some(url), _) => Source::http(url, self.headers.clone()),
-            (None, Some(file)) => return Ok(Chosen::File(file.to_string_lossy().into_owned())),
+            (None, Some(file)) => return Ok(Some(Chosen::File(file.to_string_lossy().into_owned()))),
+            (None, None) if self.command.is_empty() => return Ok(None),
             (None, None) => Source::stdio(self.command.clone()),
         };
-        source.map(Chosen::Live).map_err(|e| AppError::new(Kind::Invalid, "invalid-source", e.to_string()))
+        source.map(|source| Some(Chosen::Live(source))).map_err(invalid)
     }
+}
+
+fn invalid(error: SourceError) -> AppError {
+    AppError::new(Kind::Invalid, "invalid-source", error.to_string())
 }
 
 /// A source as a reader knows it: without the program's folder, and without what may be secret in it.

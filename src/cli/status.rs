@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::{
     Answer,
     context::{Access, Context},
     render::{Format, json, safe},
+    servers,
 };
 use crate::app::{AppError, view};
 
@@ -55,7 +55,7 @@ fn written(status: &Status) -> String {
             p.version.to_string(),
             p.generation,
             safe::word(&p.moved_by),
-            time(p.moved_at),
+            servers::time(p.moved_at),
         );
     }
     none_where(status.environments.is_empty(), &mut out);
@@ -76,14 +76,7 @@ fn written(status: &Status) -> String {
 
     out.push_str("servers\n");
     for server in &status.servers {
-        let last = &server.last;
-        let good = match (&last.digest, &server.last_ok) {
-            (Some(digest), _) => format!("{} tools, {}", last.tools.unwrap_or_default(), digest.short()),
-            (None, Some(ok)) => format!("last good listing at {}", time(ok.at)),
-            (None, None) => "never listed".to_owned(),
-        };
-        let (name, outcome) = (server.name.as_str(), last.outcome.as_str());
-        _ = writeln!(out, "  {name:<14} {outcome:<20} {good}, at {}", time(last.at));
+        _ = writeln!(out, "  {}", servers::line(server));
     }
     none_where(status.servers.is_empty(), &mut out);
     out
@@ -93,8 +86,4 @@ fn none_where(empty: bool, out: &mut String) {
     if empty {
         out.push_str("  none\n");
     }
-}
-
-fn time(at: DateTime<Utc>) -> String {
-    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

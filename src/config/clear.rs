@@ -130,7 +130,9 @@ fn cleared_word(arg: &Symbolic, taken: &mut Taken) -> Option<String> {
             let (name, value) = text.split_at(at + 1);
             let value = value.trim_start();
             let name_alone = &name[..at];
-            if value.is_empty() || !Symbolic::from(value).is_literal() {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            // A script that says `=` somewhere is no name with a value.
+            if value.is_empty() || !name_alone.chars().all(is_name) || !Symbolic::from(value).is_literal() {
                 None
             } else if secret::is_named(name_alone) || secret::is_issued(value) {
                 let space = if text[at + 1..].starts_with(' ') { " " } else { "" };
@@ -226,6 +228,7 @@ mod tests {
             ("ghp_0123456789abcdefghij", "${MY_SERVER_TOKEN}"),
             ("--token=s3cr3t-value|--token=other", "--token=${MY_SERVER_TOKEN}|--token=${MY_SERVER_TOKEN_2}"),
             ("C:\\tools\\server.js", "C:\\tools\\server.js"),
+            ("-c|echo $SECRET; MODE=fast", "-c|echo $SECRET; MODE=fast"),
         ] {
             let args: Vec<&str> = args.split('|').collect();
             let name = "my-server".parse().expect("a name");

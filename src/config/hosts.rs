@@ -8,6 +8,9 @@ use super::{ConfigError, Found, Host, MAX_BYTES, entry, jsonc, named, registry::
 const EXPECTED: &str = "an object `mcpServers`, `servers`, `mcp.servers`, a list of clients with a `name` each, a \
      registry's `server.json`, or Spring's `spring.ai.mcp.client`";
 
+/// Entries by the names that the file gives them.
+type Entries = Vec<(String, Value)>;
+
 /// How a file is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
@@ -54,7 +57,7 @@ pub fn read(path: &str, text: &str, options: Options) -> Result<Found, ConfigErr
     of_entries(&path, entries, Options { host: Some(Host::Spring), ..options })
 }
 
-fn of_entries(path: &str, entries: Vec<(String, Value)>, options: Options) -> Result<Found, ConfigError> {
+fn of_entries(path: &str, entries: Entries, options: Options) -> Result<Found, ConfigError> {
     let host = options.host.unwrap_or_else(|| whose(path, &entries));
     let read = entries.into_iter().map(|(name, entry)| {
         let read = entry::read(host, &name, &entry, options.disabled)?;
@@ -64,7 +67,7 @@ fn of_entries(path: &str, entries: Vec<(String, Value)>, options: Options) -> Re
 }
 
 /// The entries of a file, by name; and whose file it is, where the place of the entries tells.
-fn entries(root: &Value) -> Result<(Option<Host>, Vec<(String, Value)>), ConfigError> {
+fn entries(root: &Value) -> Result<(Option<Host>, Entries), ConfigError> {
     if let Some(list) = clients(root) {
         return Ok((None, list));
     }
@@ -88,7 +91,7 @@ fn entries(root: &Value) -> Result<(Option<Host>, Vec<(String, Value)>), ConfigE
 }
 
 /// AgentScope's clients: a list of objects with a `name`, the configuration beside it or in `mcp_config`.
-fn clients(root: &Value) -> Option<Vec<(String, Value)>> {
+fn clients(root: &Value) -> Option<Entries> {
     let list = match root {
         Value::Array(list) => list,
         Value::Object(members) => ["mcps", "clients", "mcpServers", "servers"]

@@ -11,8 +11,13 @@ pub(super) fn symbolic(host: Host, text: &str, note: &mut impl FnMut(String)) ->
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         if let Some((inside, after)) = rest.strip_prefix("${").and_then(|r| r.split_once('}')) {
+            let inside = reference(host, inside, note);
+            // What no host would resolve is no reference of its: `${x[1]}` of a script.
+            if !(is_reference(&inside) || is_call(&inside)) {
+                out.push('$');
+            }
             out.push_str("${");
-            out.push_str(&reference(host, inside, note));
+            out.push_str(&inside);
             out.push('}');
             rest = after;
         } else if let Some(name) = bare(rest).filter(|_| host == Host::Gemini) {
@@ -27,6 +32,17 @@ pub(super) fn symbolic(host: Host, text: &str, note: &mut impl FnMut(String)) ->
     }
     out.push_str(rest);
     Symbolic::from(out)
+}
+
+/// A variable, with or without a default.
+fn is_reference(inside: &str) -> bool {
+    let name = inside.split_once(":-").map_or(inside, |(name, _)| name);
+    bare(&format!("${name}")) == Some(name)
+}
+
+/// Something that a host works out and we cannot: `command:pick`. It stays, and is refused when the server is asked.
+fn is_call(inside: &str) -> bool {
+    inside.split_once(':').is_some_and(|(what, _)| what.bytes().all(|b| b.is_ascii_alphabetic()))
 }
 
 /// `VAR` of `$VAR`.
@@ -91,6 +107,8 @@ mod tests {
             (Host::Spring, "${github.api-token}", "${GITHUB_APITOKEN}"),
             (Host::Spring, "${PORT:8080}", "${PORT:-8080}"),
             (Host::Claude, "${open", "${open"),
+            (Host::VsCode, "${command:pick}", "${command:pick}"),
+            (Host::Claude, "${list[@]} ${x%.*}", "$${list[@]} $${x%.*}"),
         ] {
             assert_eq!(symbolic(host, text, &mut |_| ()).as_str(), expected, "{text}");
         }

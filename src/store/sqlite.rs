@@ -6,6 +6,7 @@
 mod catalogs;
 mod environments;
 mod events;
+mod servers;
 mod snapshots;
 
 use std::{path::Path, str::FromStr, time::Duration};

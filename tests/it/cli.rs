@@ -2,6 +2,7 @@
 
 mod docs;
 mod files;
+mod import;
 mod input;
 mod serve;
 mod story;

@@ -1,7 +1,7 @@
 //! The configuration files of hosts, each a fixture of `tests/config`, and registries: what is read of them, and that no
 //! secret of them is kept.
 
-mod registry;
+pub(crate) mod registry;
 
 use std::{fmt::Write as _, path::Path};
 

@@ -1,6 +1,7 @@
 //! The story from a snapshot to a rollback, its refusals, and its events.
 
 mod drafts;
+mod servers;
 mod sides;
 
 use std::sync::Arc;

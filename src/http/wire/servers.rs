@@ -17,14 +17,22 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub struct ServerSummary {
     name: ServerName,
-    last: Listing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<Listing>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_ok: Option<Listing>,
 }
 
 impl From<view::ServerSummary> for ServerSummary {
     fn from(s: view::ServerSummary) -> Self {
-        Self { name: s.name, last: s.last.into(), last_ok: s.last_ok.map(Listing::from) }
+        Self {
+            name: s.name,
+            source: s.source,
+            last: s.last.map(Listing::from),
+            last_ok: s.last_ok.map(Listing::from),
+        }
     }
 }
 
@@ -33,6 +41,8 @@ impl From<view::ServerSummary> for ServerSummary {
 #[serde(rename_all = "camelCase")]
 pub struct Server {
     name: ServerName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
     listings: Vec<Listing>,
     tools: Vec<Tool>,
 }
@@ -41,6 +51,7 @@ impl From<view::ServerPage> for Server {
     fn from(s: view::ServerPage) -> Self {
         Self {
             name: s.name,
+            source: s.source,
             listings: s.listings.into_iter().map(Listing::from).collect(),
             tools: s.tools.into_iter().map(Tool::from).collect(),
         }

@@ -1,0 +1,135 @@
+//! From a symbolic source to one that can be asked, and what the values of its variables must not reach.
+
+use crate::{
+    app::{AppError, Kind},
+    catalog::{
+        ServerSource, ServerSpec,
+        server::{Symbolic, Unresolved},
+    },
+    mcp::{self, Limits, Source},
+    secret,
+    snapshot::Listing,
+};
+
+/// Where the values of variables come from.
+pub(in crate::app) type Variables = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// Shorter values are words that occur anywhere.
+const SHORTEST_HIDDEN: usize = 6;
+
+/// A source whose references are resolved. Never stored, never shown.
+pub(super) struct Start {
+    source: Source,
+    /// What was put in, and the reference that stood there.
+    values: Vec<(String, String)>,
+}
+
+/// Resolves a spec's references.
+///
+/// # Errors
+/// Where a variable is not set, or what comes out can never be a source.
+pub(super) fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Start, AppError> {
+    let name = &spec.name;
+    let mut values = Vec::new();
+    let mut resolve = |text: &Symbolic| {
+        let resolved = text.resolve(|variable| {
+            let value = variables(variable)?;
+            if value.len() >= SHORTEST_HIDDEN || (secret::is_named(variable) && !value.is_empty()) {
+                values.push((value.clone(), format!("${{{variable}}}")));
+            }
+            Some(value)
+        });
+        resolved.map_err(|error| unresolved(spec, error))
+    };
+    let source = match &spec.source {
+        ServerSource::Stdio { program, args, env, cwd } => {
+            let mut set = Vec::new();
+            for (key, text) in env {
+                let value = resolve(text)?;
+                if !(value.is_empty() && may_be_left_out(text)) {
+                    set.push((key.clone(), value));
+                }
+            }
+            let args = args.iter().map(&mut resolve).collect::<Result<_, _>>()?;
+            let cwd = cwd.as_ref().map(&mut resolve).transpose()?.map(Into::into);
+            Ok(Source::Stdio { program: resolve(program)?, args, env: set, cwd })
+        }
+        ServerSource::Http { url, headers, transport: _ } => {
+            let mut sent = Vec::new();
+            for (key, text) in headers {
+                let value = resolve(text)?;
+                if !(value.is_empty() && may_be_left_out(text)) {
+                    sent.push((key.clone(), value));
+                }
+            }
+            Source::http(&resolve(url)?, sent)
+        }
+    };
+    // The longest first: one value may be a part of another.
+    values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+    values.dedup();
+    let start = |source| Start { source, values: values.clone() };
+    source.map(start).map_err(|error| {
+        let message = Hidden(&values).text(&error.to_string());
+        AppError::new(Kind::Invalid, "invalid-source", format!("server `{name}` cannot be asked: {message}"))
+            .help("correct it where it was imported from, and import it with `--replace`")
+    })
+}
+
+/// A variable or header that is nothing but a reference with an empty default, `${VAR:-}`: not set, it is left out.
+fn may_be_left_out(text: &Symbolic) -> bool {
+    text.as_str().starts_with("${") && text.as_str().ends_with(":-}") && text.pieces().count() == 1
+}
+
+fn unresolved(spec: &ServerSpec, error: Unresolved) -> AppError {
+    let name = &spec.name;
+    let (code, help) = match &error {
+        Unresolved::Unset(variable) => {
+            ("unset-variable", format!("set `{variable}` in the environment of toolpact, and ask again"))
+        }
+        Unresolved::Unknown(_) => {
+            ("unknown-reference", "write a variable instead where it was imported from".to_owned())
+        }
+    };
+    AppError::new(Kind::Invalid, code, format!("server `{name}` cannot be asked: {error}")).help(help)
+}
+
+impl Start {
+    /// Lists the server. What is known of it afterwards holds references, not their values.
+    pub(super) async fn list(self, spec: &ServerSpec) -> Listing {
+        let mut listing = mcp::list(&self.source, &Limits::default()).await;
+        listing.provenance.target = super::shown(&spec.source);
+        let hidden = Hidden(&self.values);
+        let evidence = &mut listing.evidence;
+        for text in [&mut evidence.message, &mut evidence.help, &mut evidence.stderr_tail] {
+            *text = hidden.text(text);
+        }
+        for text in
+            evidence.stray_samples.iter_mut().chain(&mut evidence.warnings).chain(&mut evidence.retry_after)
+        {
+            *text = hidden.text(text);
+        }
+        if let Some(error) = &mut evidence.rpc_error {
+            hidden.value(error);
+        }
+        listing
+    }
+}
+
+/// Values that are written as their references again.
+struct Hidden<'a>(&'a [(String, String)]);
+
+impl Hidden<'_> {
+    fn text(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (value, reference)| text.replace(value, reference))
+    }
+
+    fn value(&self, value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) => *text = self.text(text),
+            serde_json::Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            serde_json::Value::Object(members) => members.values_mut().for_each(|member| self.value(member)),
+            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+        }
+    }
+}
