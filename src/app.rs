@@ -11,6 +11,7 @@ mod drafts;
 mod environments;
 pub mod error;
 mod ingest;
+pub mod poll;
 pub mod servers;
 mod sides;
 mod surfaces;
@@ -23,8 +24,11 @@ use serde_json::Value;
 
 pub use error::{AppError, Kind};
 
+pub use crate::mcp::{IpNet, Reach};
+
 use crate::{
     catalog::{CatalogVersion, event::NewEvent},
+    mcp::Limits,
     name::{CatalogName, EnvironmentName},
     store::{Store, sqlite::SqliteStore},
 };
@@ -70,13 +74,23 @@ pub struct App {
     clock: Arc<dyn Clock>,
     /// What the references of registered servers are resolved with.
     variables: Arc<servers::Variables>,
+    /// What asking a server may cost and touch.
+    limits: Limits,
 }
 
 impl App {
     /// The use cases over this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock, variables: Arc::new(|name: &str| std::env::var(name).ok()) }
+        let variables = Arc::new(|name: &str| std::env::var(name).ok());
+        Self { store, clock, variables, limits: Limits::default() }
+    }
+
+    /// The same, reaching no further than this when it asks servers.
+    #[must_use]
+    pub fn reaching(mut self, reach: Reach) -> Self {
+        self.limits.reach = reach;
+        self
     }
 
     /// The same with other variables than those of this process.

@@ -320,7 +320,43 @@ pub trait Events: Send + Sync {
     async fn events_after(&self, seq: i64, limit: usize) -> Result<Vec<Event>>;
 }
 
-/// All of it, as one object.
-pub trait Store: Snapshots + Servers + Catalogs + Environments + Events {}
+/// A registered server that one process is to ask now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The server.
+    pub server: ServerName,
+    /// How often in a row it did not answer well.
+    pub failures: u32,
+}
 
-impl<T: Snapshots + Servers + Catalogs + Environments + Events> Store for T {}
+/// When registered servers are asked next, and which of many processes asks them. A claim is a lease: where it is not
+/// renewed it ends by itself. Neither is an event: nothing is decided here.
+#[async_trait]
+pub trait Polls: Send + Sync {
+    /// Claims at most so many servers that are due and that nobody holds, the longest due first.
+    async fn claim_due(
+        &self,
+        holder: &str,
+        now: DateTime<Utc>,
+        until: DateTime<Utc>,
+        most: usize,
+    ) -> Result<Vec<Claim>>;
+    /// Holds a claim for longer. `false` where it is not this holder's any more.
+    async fn renew_claim(&self, holder: &str, server: &ServerName, until: DateTime<Utc>) -> Result<bool>;
+    /// Gives a claim back and says when the server is due again. `false` where it was not this holder's any more, and
+    /// nothing was written.
+    async fn end_claim(
+        &self,
+        holder: &str,
+        server: &ServerName,
+        due: DateTime<Utc>,
+        failures: u32,
+    ) -> Result<bool>;
+    /// When the next server can be claimed; nothing where none is registered.
+    async fn next_due(&self, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>>;
+}
+
+/// All of it, as one object.
+pub trait Store: Snapshots + Servers + Polls + Catalogs + Environments + Events {}
+
+impl<T: Snapshots + Servers + Polls + Catalogs + Environments + Events> Store for T {}

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     catalog::Draft,
     contract::{self, Contract},
-    mcp::{self, Limits, Source},
+    mcp::{self, Source},
     name::{CatalogName, ServerName},
     snapshot::{Listing, Outcome, Snapshot},
     store::NewListing,
@@ -35,7 +35,7 @@ impl App {
         source: &Source,
         actor: &str,
     ) -> Result<Recorded, AppError> {
-        let listing = mcp::list(source, &Limits::default()).await;
+        let listing = mcp::list(source, &self.limits).await;
         self.record(server, listing, actor).await
     }
 

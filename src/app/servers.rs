@@ -112,7 +112,7 @@ impl App {
     pub async fn snapshot_registered(&self, name: &ServerName, actor: &str) -> Result<Recorded, AppError> {
         let spec = self.registered_server(name).await?;
         let start = start::resolved(&spec, &*self.variables)?;
-        let listing = start.list(&spec).await;
+        let listing = start.list(&spec, &self.limits).await;
         self.record(name, listing, actor).await
     }
 
@@ -137,7 +137,10 @@ impl App {
                 && let Some(spec) = waiting.next()
             {
                 match start::resolved(&spec, &*self.variables) {
-                    Ok(start) => _ = asked.spawn(async move { (start.list(&spec).await, spec.name) }),
+                    Ok(start) => {
+                        let limits = self.limits.clone();
+                        _ = asked.spawn(async move { (start.list(&spec, &limits).await, spec.name) });
+                    }
                     Err(error) => {
                         let swept = not_asked(spec.name, error.message);
                         each(&swept);

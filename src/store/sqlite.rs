@@ -6,6 +6,7 @@
 mod catalogs;
 mod environments;
 mod events;
+mod polls;
 mod servers;
 mod snapshots;
 

@@ -95,9 +95,14 @@ fn unresolved(spec: &ServerSpec, error: Unresolved) -> AppError {
 }
 
 impl Start {
-    /// Lists the server. What is known of it afterwards holds references, not their values.
-    pub(super) async fn list(self, spec: &ServerSpec) -> Listing {
-        let mut listing = mcp::list(&self.source, &Limits::default()).await;
+    /// Lists the server.
+    pub(super) async fn list(self, spec: &ServerSpec, limits: &Limits) -> Listing {
+        let listing = mcp::list(&self.source, limits).await;
+        self.told(listing, spec)
+    }
+
+    /// A listing as it may be kept: with references, not their values.
+    fn told(&self, mut listing: Listing, spec: &ServerSpec) -> Listing {
         listing.provenance.target = super::shown(&spec.source);
         let hidden = Hidden(&self.values);
         let evidence = &mut listing.evidence;

@@ -1,0 +1,11 @@
+-- When each registered server is to be asked next, and which process is asking it now. A lease that is not renewed ends by
+-- itself, so a process that is gone is followed by another.
+CREATE TABLE polls (
+    server     TEXT    NOT NULL PRIMARY KEY REFERENCES servers (name) ON DELETE CASCADE,
+    due        TEXT    NOT NULL,
+    failures   INTEGER NOT NULL DEFAULT 0,
+    holder     TEXT,
+    held_until TEXT,
+    CHECK ((holder IS NULL) = (held_until IS NULL))
+);
+CREATE INDEX polls_by_due ON polls (due);

@@ -1,0 +1,342 @@
+//! Registered servers asked again and again: when each is due, which of many processes asks it, and how it is heard when
+//! a server says by itself that its list changed.
+//!
+//! A server is *claimed* before it is asked: the claim is a lease in the database, renewed while work goes on. A process
+//! that is killed renews nothing, and another takes the server over once the lease has ended; nothing is lost, because
+//! when a server is due stands in the database as well.
+
+use std::{sync::Arc, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tokio::{sync::Semaphore, task::JoinSet, time};
+
+use super::{App, AppError, view::Recorded};
+use crate::{
+    json::Digest,
+    name::ServerName,
+    snapshot::{Evidence, Outcome},
+    store::Claim,
+};
+
+/// Who a poller is in the audit log.
+const ACTOR: &str = "poller";
+/// The longest pause after failures, in intervals: a server that was down for a day is not asked hourly any more, and one
+/// that is back is seen within a few hours.
+const MAX_BACKOFF: u32 = 8;
+/// How long a list is given to hold still after its server said that it changed: servers that load many tools say so for
+/// each.
+const SETTLING: Duration = Duration::from_millis(200);
+/// The longest pause between two looks into the database.
+const LONGEST_LOOK: Duration = Duration::from_secs(30);
+
+/// How servers are polled.
+#[derive(Debug, Clone)]
+pub struct Polling {
+    /// Between two listings of a server whose spec says nothing else.
+    pub interval: Duration,
+    /// How long a claim lasts that is not renewed: after this time another process takes over.
+    pub lease: Duration,
+    /// Servers asked at once.
+    pub jobs: usize,
+    /// Servers listened to at once; others are polled only.
+    pub listeners: usize,
+}
+
+impl Default for Polling {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(15 * 60),
+            lease: Duration::from_secs(30),
+            jobs: 64,
+            listeners: 64,
+        }
+    }
+}
+
+/// One process of those that poll.
+#[derive(Clone)]
+pub struct Poller {
+    app: App,
+    holder: String,
+    polling: Polling,
+    jobs: Arc<Semaphore>,
+    listeners: Arc<Semaphore>,
+}
+
+/// What came of asking one server.
+#[derive(Debug)]
+pub struct Polled {
+    /// The server.
+    pub server: ServerName,
+    /// What was recorded, or why nothing was.
+    pub recorded: Result<Recorded, AppError>,
+    /// When it is asked again.
+    pub due: DateTime<Utc>,
+}
+
+/// What was learnt of a server by asking it.
+struct Asked {
+    failures: u32,
+    due: DateTime<Utc>,
+    listens: bool,
+}
+
+impl Poller {
+    /// A poller. `holder` tells it from all others that work on the same database.
+    #[must_use]
+    pub fn new(app: App, holder: String, polling: Polling) -> Self {
+        let (jobs, listeners) = (polling.jobs.max(1), polling.listeners);
+        Self {
+            app,
+            holder,
+            polling,
+            jobs: Arc::new(Semaphore::new(jobs)),
+            listeners: Arc::new(Semaphore::new(listeners)),
+        }
+    }
+
+    /// Asks every server that is due now and that nobody else is asking, and tells `each` as it ends.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn turn(&self, mut each: impl FnMut(&Polled)) -> Result<(), AppError> {
+        let mut asked = JoinSet::new();
+        loop {
+            for claim in self.claim(self.polling.jobs.saturating_sub(asked.len())).await? {
+                let poller = self.clone();
+                asked.spawn(async move {
+                    let (server, failures) = (claim.server, claim.failures);
+                    tokio::select! {
+                        (asked, polled) = poller.ask(&server, failures) => {
+                            poller.app.store.end_claim(&poller.holder, &server, asked.due, asked.failures).await?;
+                            Ok::<_, AppError>(Some(polled))
+                        }
+                        ended = poller.keep(&server) => ended.map(|()| None),
+                    }
+                });
+            }
+            match asked.join_next().await {
+                None => return Ok(()),
+                Some(Err(gone)) => tracing::error!("a listing ended out of turn: {gone}"),
+                Some(Ok(polled)) => _ = polled?.as_ref().map(&mut each),
+            }
+        }
+    }
+
+    /// Polls and listens until `stop` ends. What is being asked then is given up, and its claim ends by itself.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let mut stop = std::pin::pin!(stop);
+        let mut followed = JoinSet::new();
+        loop {
+            match self.claim(self.jobs.available_permits()).await {
+                Ok(claims) => {
+                    for claim in claims {
+                        followed.spawn(self.clone().follow(claim));
+                    }
+                }
+                Err(error) => tracing::error!("servers are not polled: {error}"),
+            }
+            let pause = self.pause().await;
+            tokio::select! {
+                () = &mut stop => return,
+                Some(ended) = followed.join_next() => {
+                    if let Err(gone) = ended {
+                        tracing::error!("polling a server ended out of turn: {gone}");
+                    }
+                }
+                () = time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Claims servers that are due.
+    async fn claim(&self, most: usize) -> Result<Vec<Claim>, AppError> {
+        if most == 0 {
+            return Ok(Vec::new());
+        }
+        let now = self.app.now();
+        Ok(self.app.store.claim_due(&self.holder, now, now + delta(self.polling.lease), most).await?)
+    }
+
+    /// Until somebody has to look into the database again.
+    async fn pause(&self) -> Duration {
+        let now = self.app.now();
+        let longest = LONGEST_LOOK.min(self.polling.lease);
+        match self.app.store.next_due(now).await {
+            Ok(Some(due)) => {
+                (due - now).to_std().unwrap_or_default().clamp(Duration::from_millis(50), longest)
+            }
+            Ok(None) | Err(_) => longest,
+        }
+    }
+
+    /// Asks one server, and listens to it until it is due again where it says what changes.
+    async fn follow(self, claim: Claim) {
+        let Claim { server, failures } = claim;
+        tokio::select! {
+            ended = self.follow_held(&server, failures) => {
+                if let Err(error) = ended {
+                    tracing::error!("server `{server}` is not polled: {error}");
+                }
+            }
+            ended = self.keep(&server) => match ended {
+                Ok(()) => tracing::warn!("server `{server}` was taken over by another process"),
+                Err(error) => tracing::error!("server `{server}` is not polled any more: {error}"),
+            },
+        }
+    }
+
+    async fn follow_held(&self, server: &ServerName, failures: u32) -> Result<(), AppError> {
+        let asked = self.ask_and_tell(server, failures).await;
+        self.app.store.end_claim(&self.holder, server, asked.due, asked.failures).await?;
+        Ok(())
+    }
+
+    async fn ask_and_tell(&self, server: &ServerName, failures: u32) -> Asked {
+        // Never closed.
+        let _permit = self.jobs.acquire().await;
+        let (asked, polled) = self.ask(server, failures).await;
+        match &polled.recorded {
+            Err(error) => tracing::warn!("server `{server}` was not asked: {error}"),
+            Ok(recorded) if recorded.listing.outcome != Outcome::Ok => tracing::warn!(
+                "server `{server}`: {}: {}",
+                recorded.listing.outcome,
+                recorded.listing.evidence.message
+            ),
+            Ok(recorded) => tracing::debug!("server `{server}`: {:?}", recorded.drift),
+        }
+        asked
+    }
+
+    async fn ask(&self, server: &ServerName, failures: u32) -> (Asked, Polled) {
+        let recorded = self.app.snapshot_registered(server, ACTOR).await;
+        let now = self.app.now();
+        let interval = match self.app.registered_server(server).await {
+            Ok(spec) => spec.interval.map_or(self.polling.interval, |s| Duration::from_secs(s.into())),
+            Err(_) => self.polling.interval,
+        };
+        let mut asked = Asked { failures: failures.saturating_add(1), due: now, listens: false };
+        let (mut ttl, mut at_least) = (None, None);
+        if let Ok(Recorded { listing, .. }) = &recorded {
+            if listing.outcome == Outcome::Ok {
+                asked.failures = 0;
+                asked.listens = says_what_changes(listing.provenance.capabilities.as_ref());
+                ttl = listing.provenance.ttl_ms;
+            }
+            at_least = retry_after(&listing.evidence, now);
+        }
+        asked.due = due(server, now, interval, asked.failures, ttl, at_least);
+        let due = asked.due;
+        (asked, Polled { server: server.clone(), recorded, due })
+    }
+
+    /// Renews a claim for as long as it is ours; ends where it is not.
+    async fn keep(&self, server: &ServerName) -> Result<(), AppError> {
+        loop {
+            time::sleep(self.polling.lease / 3).await;
+            let until = self.app.now() + delta(self.polling.lease);
+            if !self.app.store.renew_claim(&self.holder, server, until).await? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Whether a server says that it tells when its tools change.
+fn says_what_changes(capabilities: Option<&serde_json::Value>) -> bool {
+    let said = capabilities.and_then(|c| c.get("tools")?.get("listChanged")?.as_bool());
+    said == Some(true)
+}
+
+/// When a server is to be asked again: after its interval, doubled with each failure in a row; never before its list is
+/// stale (`ttlMs`) or it wants to be asked (`Retry-After`); and not all servers at once (specification 2026-07-28,
+/// server/utilities/caching: "MUST apply jitter and backoff").
+fn due(
+    server: &ServerName,
+    now: DateTime<Utc>,
+    interval: Duration,
+    failures: u32,
+    ttl_ms: Option<u64>,
+    at_least: Option<DateTime<Utc>>,
+) -> DateTime<Utc> {
+    let factor = 1_u32.checked_shl(failures).unwrap_or(MAX_BACKOFF).clamp(1, MAX_BACKOFF);
+    let interval = interval.saturating_mul(factor);
+    // A server's word, and no more than a day of it: a wrong unit must not end the polling.
+    let ttl = Duration::from_millis(ttl_ms.unwrap_or(0)).min(MAX_TTL);
+    let pause = interval.max(ttl);
+    let due = now + delta(pause + pause.mul_f64(JITTER * share(server, now)));
+    at_least.filter(|at| *at > due).map_or(due, |at| at.min(now + delta(MAX_TTL)))
+}
+
+/// The longest that a server may ask not to be asked.
+const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// The part of a pause that differs from server to server.
+const JITTER: f64 = 0.1;
+
+/// A share between 0 and 1 that differs by server and time, and is the same for the same.
+fn share(server: &ServerName, now: DateTime<Utc>) -> f64 {
+    let digest = Digest::of_bytes(format!("{server} {now}").as_bytes());
+    let digits = digest.as_str().trim_start_matches("sha256:").get(..4).unwrap_or_default();
+    f64::from(u16::from_str_radix(digits, 16).unwrap_or(0)) / f64::from(u16::MAX)
+}
+
+/// `Retry-After`: seconds or a date (RFC 9110, 10.2.3).
+fn retry_after(evidence: &Evidence, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let text = evidence.retry_after.as_deref()?.trim();
+    match text.parse::<u32>() {
+        Ok(seconds) => Some(now + TimeDelta::seconds(seconds.into())),
+        Err(_) => DateTime::parse_from_rfc2822(text).ok().map(|at| at.to_utc()),
+    }
+}
+
+/// A span of time in the calendar's terms.
+fn delta(span: Duration) -> TimeDelta {
+    TimeDelta::from_std(span).unwrap_or(TimeDelta::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_due_after_its_interval_and_later_with_each_failure() {
+        let now: DateTime<Utc> = "2026-11-30T12:00:00Z".parse().expect("a time");
+        let server: ServerName = "orders".parse().expect("a name");
+        let minute = Duration::from_secs(60);
+        let evidence = |text: &str| Evidence { retry_after: Some(text.to_owned()), ..Evidence::default() };
+        for (failures, ttl_ms, wants, least) in [
+            (0, None, None, 60),
+            (0, Some(1_000), None, 60),
+            (0, Some(600_000), None, 600),
+            (0, Some(u64::MAX), None, 86_400),
+            (1, None, None, 120),
+            (2, None, None, 240),
+            (3, None, None, 480),
+            (40, None, None, 480),
+            (1, None, Some("7"), 120),
+            (1, None, Some("600"), 600),
+            (1, None, Some("Mon, 30 Nov 2026 13:00:00 GMT"), 3_600),
+            (1, None, Some("4000000000"), 86_400),
+            (1, None, Some("soon"), 120),
+        ] {
+            let wanted = wants.and_then(|text| retry_after(&evidence(text), now));
+            let pause = (due(&server, now, minute, failures, ttl_ms, wanted) - now).num_seconds();
+            let most = least + least / 10;
+            assert!((least..=most).contains(&pause), "{failures} {ttl_ms:?} {wants:?}: {pause} s");
+        }
+    }
+
+    #[test]
+    fn servers_of_one_interval_are_not_due_at_once() {
+        let now: DateTime<Utc> = "2026-11-30T12:00:00Z".parse().expect("a time");
+        let mut all: Vec<_> = (0..100)
+            .map(|i| {
+                let server: ServerName = format!("s{i}").parse().expect("a name");
+                due(&server, now, Duration::from_secs(900), 0, None, None)
+            })
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        assert!(all.len() > 90, "{} different times", all.len());
+    }
+}

@@ -1,0 +1,102 @@
+//! When servers are asked next, and by whom.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use super::{SqliteStore, parsed, time};
+use crate::{
+    name::ServerName,
+    store::{Claim, Polls, Result},
+};
+
+#[async_trait]
+impl Polls for SqliteStore {
+    async fn claim_due(
+        &self,
+        holder: &str,
+        now: DateTime<Utc>,
+        until: DateTime<Utc>,
+        most: usize,
+    ) -> Result<Vec<Claim>> {
+        let mut tx = self.write().await?;
+        // A server that was registered meanwhile is due at once.
+        sqlx::query(
+            "INSERT INTO polls (server, due) SELECT name, $1 FROM servers
+             WHERE name NOT IN (SELECT server FROM polls)",
+        )
+        .bind(time(now))
+        .execute(&mut *tx)
+        .await?;
+        let rows: Vec<(String, i64)> = sqlx::query_as(
+            "UPDATE polls SET holder = $1, held_until = $2 WHERE server IN (
+                 SELECT server FROM polls WHERE due <= $3 AND (holder IS NULL OR held_until <= $3)
+                 ORDER BY due, server LIMIT $4)
+             RETURNING server, failures",
+        )
+        .bind(holder)
+        .bind(time(until))
+        .bind(time(now))
+        .bind(i64::try_from(most).unwrap_or(i64::MAX))
+        .fetch_all(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        let mut claims = rows
+            .into_iter()
+            .map(|(server, failures)| {
+                Ok(Claim {
+                    server: parsed("name of a server", &server)?,
+                    failures: u32::try_from(failures).unwrap_or(u32::MAX),
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        claims.sort_by(|a, b| a.server.cmp(&b.server));
+        Ok(claims)
+    }
+
+    async fn renew_claim(&self, holder: &str, server: &ServerName, until: DateTime<Utc>) -> Result<bool> {
+        let mut tx = self.write().await?;
+        let held = sqlx::query("UPDATE polls SET held_until = $3 WHERE server = $2 AND holder = $1")
+            .bind(holder)
+            .bind(server.as_str())
+            .bind(time(until))
+            .execute(&mut *tx)
+            .await?
+            .rows_affected();
+        tx.commit().await?;
+        Ok(held == 1)
+    }
+
+    async fn end_claim(
+        &self,
+        holder: &str,
+        server: &ServerName,
+        due: DateTime<Utc>,
+        failures: u32,
+    ) -> Result<bool> {
+        let mut tx = self.write().await?;
+        let held = sqlx::query(
+            "UPDATE polls SET due = $3, failures = $4, holder = NULL, held_until = NULL
+             WHERE server = $2 AND holder = $1",
+        )
+        .bind(holder)
+        .bind(server.as_str())
+        .bind(time(due))
+        .bind(i64::from(failures))
+        .execute(&mut *tx)
+        .await?
+        .rows_affected();
+        tx.commit().await?;
+        Ok(held == 1)
+    }
+
+    async fn next_due(&self, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {
+        // What another process holds is nobody else's until its lease ends.
+        let next: Option<String> = sqlx::query_scalar(
+            "SELECT MIN(CASE WHEN held_until > $1 AND held_until > due THEN held_until ELSE due END) FROM polls",
+        )
+        .bind(time(now))
+        .fetch_one(&self.reader)
+        .await?;
+        next.map(|text| parsed("time of the next listing", &text)).transpose()
+    }
+}

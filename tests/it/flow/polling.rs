@@ -1,0 +1,118 @@
+//! Registered servers asked again and again, by one process at a time.
+
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use toolpact::{
+    app::{
+        App, Clock,
+        poll::{Poller, Polling},
+        servers,
+    },
+    config::Options,
+    store::{Polls as _, sqlite::SqliteStore},
+};
+
+use crate::{
+    command::{answers, script},
+    support::{is, noon},
+};
+
+/// A clock that is set by hand.
+#[derive(Clone)]
+struct Hands(Arc<Mutex<DateTime<Utc>>>);
+
+impl Hands {
+    fn forward(&self, minutes: i64) {
+        *self.0.lock().expect("whole") += TimeDelta::minutes(minutes);
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> DateTime<Utc> {
+        *self.0.lock().expect("whole")
+    }
+}
+
+/// Two registered servers, `good` that lists a tool and `gone` that cannot be started.
+async fn two_servers() -> (App, SqliteStore, Hands) {
+    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
+    let hands = Hands(Arc::new(Mutex::new(noon())));
+    let app = App::new(Arc::new(store.clone()), Arc::new(hands.clone()));
+    let list = answers(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}"#);
+    let text = serde_json::json!({"mcpServers": {
+        "good": {"command": "bash", "args": ["-c", script(&list)]},
+        "gone": {"command": "/nowhere/server"},
+    }});
+    let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");
+    assert!(app.import(found, false, false, "ann").await.expect("imported").applied);
+    (app, store, hands)
+}
+
+/// What a poller of this name asks now, and how it ended.
+async fn turn(app: &App, holder: &str) -> Vec<String> {
+    let poller = Poller::new(app.clone(), holder.to_owned(), Polling::default());
+    let mut asked = Vec::new();
+    let told = |polled: &toolpact::app::poll::Polled| {
+        let outcome = polled.recorded.as_ref().map(|r| r.listing.outcome);
+        asked.push(match outcome {
+            Ok(outcome) => format!("{} {outcome}", polled.server),
+            Err(error) => format!("{} {error}", polled.server),
+        });
+    };
+    poller.turn(told).await.expect("the store works");
+    asked.sort();
+    asked
+}
+
+const GOOD: &str = "good ok";
+const GONE: &str = "gone unavailable";
+
+#[tokio::test]
+async fn a_server_is_asked_when_it_is_due_and_later_where_it_fails() {
+    let (app, _, hands) = two_servers().await;
+    assert_eq!(turn(&app, "one").await, [GONE, GOOD], "both are due from the beginning");
+    assert_eq!(turn(&app, "one").await, [""; 0]);
+    // The interval is a quarter of an hour, and a tenth of that is jitter.
+    for (minutes, asked) in [(14, vec![]), (3, vec![GOOD]), (16, vec![GONE]), (2, vec![GOOD])] {
+        hands.forward(minutes);
+        assert_eq!(turn(&app, "one").await, asked, "{minutes} minutes later");
+    }
+}
+
+#[tokio::test]
+async fn of_many_pollers_one_asks() {
+    let (app, ..) = two_servers().await;
+    let (a, b, c) = tokio::join!(turn(&app, "one"), turn(&app, "two"), turn(&app, "three"));
+    let mut all = [a, b, c].concat();
+    all.sort();
+    assert_eq!(all, [GONE, GOOD]);
+}
+
+#[tokio::test]
+async fn what_a_poller_left_that_is_gone_is_taken_over_when_its_lease_ends() {
+    let (app, store, hands) = two_servers().await;
+    let claimed =
+        store.claim_due("killed", noon(), noon() + TimeDelta::minutes(2), 1).await.expect("claimed");
+    assert_eq!(claimed.len(), 1);
+    assert_eq!(claimed[0].server, is("gone"));
+    assert_eq!(turn(&app, "one").await, [GOOD], "what another holds is left alone");
+    assert!(store.renew_claim("killed", &is("gone"), noon() + TimeDelta::minutes(3)).await.expect("asked"));
+    hands.forward(2);
+    assert_eq!(turn(&app, "one").await, [""; 0], "it was renewed");
+    hands.forward(1);
+    assert_eq!(turn(&app, "one").await, [GONE]);
+    // The first one was only slow: what it wanted to write is not written.
+    assert!(!store.renew_claim("killed", &is("gone"), noon()).await.expect("asked"));
+    assert!(!store.end_claim("killed", &is("gone"), noon(), 0).await.expect("asked"));
+    assert_eq!(turn(&app, "one").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_registered_no_more_is_not_asked() {
+    let (app, _, hands) = two_servers().await;
+    turn(&app, "one").await;
+    app.remove_server(&is("good"), "ann").await.expect("removed");
+    hands.forward(60);
+    assert_eq!(turn(&app, "one").await, [GONE]);
+}
