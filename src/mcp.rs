@@ -10,6 +10,7 @@ pub mod demo;
 mod era;
 mod http;
 mod message;
+mod package;
 mod pages;
 mod process;
 mod reach;

@@ -117,6 +117,9 @@ pub struct Provenance {
     pub transport: Transport,
     /// The command line without secret values, the URL without user info and query, or the file.
     pub target: String,
+    /// The package that a command runs, where it is a runner of packages (`npx`, `uvx`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub package: Option<Package>,
     /// The era that was spoken; absent for a file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub era: Option<Era>,
@@ -144,6 +147,42 @@ pub struct Provenance {
     pub cache_scope: Option<String>,
 }
 
+/// A package of a public registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Package {
+    /// Whose package.
+    pub registry: Registry,
+    /// Its name there.
+    pub name: String,
+    /// The version that the command asks for; absent where it takes what is newest.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub requested: Option<String>,
+    /// The version that ran, where it could be read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub version: Option<String>,
+}
+
+impl fmt::Display for Package {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        match self.version.as_ref().or(self.requested.as_ref()) {
+            Some(version) => write!(f, "@{version}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A public registry of packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Registry {
+    /// npm.
+    Npm,
+    /// PyPI.
+    Pypi,
+}
+
 impl Provenance {
     /// The provenance of a saved answer.
     #[must_use]
@@ -151,6 +190,7 @@ impl Provenance {
         Self {
             transport: Transport::File,
             target: name.to_owned(),
+            package: None,
             era: None,
             protocol_version: None,
             client_capabilities: Value::Object(serde_json::Map::new()),

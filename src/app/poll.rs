@@ -123,9 +123,8 @@ impl Poller {
         }
     }
 
-    /// Polls and listens until `stop` ends. What is being asked then is given up, and its claim ends by itself.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
-        let mut stop = std::pin::pin!(stop);
+    /// Polls and listens for ever. Where it is dropped, what is being asked is given up, and its claim ends by itself.
+    pub async fn run(self) {
         let mut followed = JoinSet::new();
         loop {
             match self.claim(self.jobs.available_permits()).await {
@@ -138,7 +137,6 @@ impl Poller {
             }
             let pause = self.pause().await;
             tokio::select! {
-                () = &mut stop => return,
                 Some(ended) = followed.join_next() => {
                     if let Err(gone) = ended {
                         tracing::error!("polling a server ended out of turn: {gone}");

@@ -4,7 +4,9 @@
 //! from `main`: this module does not know them.
 
 use std::{
-    env, fs, io,
+    env, fs,
+    hash::{BuildHasher, RandomState},
+    io,
     net::{SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
     pin::Pin,
@@ -18,7 +20,10 @@ use super::{
     Answer,
     context::{self, Context},
 };
-use crate::app::{App, AppError, Kind, SystemClock, demo};
+use crate::app::{
+    App, AppError, IpNet, Kind, Reach, SystemClock, demo,
+    poll::{Poller, Polling},
+};
 
 /// Serves the faces on a listener until [`Stop`] ends.
 pub type Serve = fn(TcpListener, App, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
@@ -38,9 +43,43 @@ pub(super) struct Args {
     /// Listen on an address that other machines reach. There is no login yet: whoever reaches it may decide.
     #[arg(long)]
     allow_remote: bool,
+    #[command(flatten)]
+    polling: Polls,
     /// Start with a story worth looking at, in a database of its own that is gone at the end.
     #[arg(long)]
     demo: bool,
+}
+
+/// How registered servers are asked meanwhile.
+#[derive(clap::Args)]
+struct Polls {
+    /// Do not ask registered servers.
+    #[arg(long)]
+    no_poll: bool,
+    /// Seconds between two listings of a registered server that names no interval of its own.
+    #[arg(long, default_value_t = 900, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..))]
+    poll_interval: u64,
+    /// Seconds after which another process on the same database takes over a server from one that is gone.
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..))]
+    poll_lease: u64,
+    /// A network whose servers may be asked though it is not public (`10.0.0.0/8`); repeat for more. Loopback, private
+    /// and link-local addresses are refused otherwise.
+    #[arg(long = "allow-network", value_name = "CIDR", conflicts_with = "no_poll")]
+    networks: Vec<IpNet>,
+}
+
+impl Polls {
+    /// The poller, where one is wanted.
+    fn poller(&self, app: &App) -> Option<Poller> {
+        let polling = Polling {
+            interval: Duration::from_secs(self.poll_interval),
+            lease: Duration::from_secs(self.poll_lease),
+            ..Polling::default()
+        };
+        // Other processes, on other machines and after this one, must not be taken for it.
+        let holder = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        (!self.no_poll).then(|| Poller::new(app.clone(), holder, polling))
+    }
 }
 
 pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer, AppError> {
@@ -64,9 +103,12 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         // Bound before anything is written: a port that is taken should cost nothing.
         let listener = bind(address).await?;
         let app = App::open(&database, Arc::new(SystemClock)).await?;
+        let app = app.reaching(Reach::Public(args.polling.networks.clone()));
         let bound = listener.local_addr().map_err(|e| unavailable(address, &e))?;
         let path = if args.demo { seed(&app).await? } else { String::new() };
         say(bound, &path, &database, args.demo);
+        // Dropped with the runtime: what is being asked then is given up, servers that were started for it included.
+        let _polling = args.polling.poller(&app).map(|poller| tokio::spawn(poller.run()));
         run_until(stop, |stop| serve(listener, app, stop)).await.map_err(|e| unavailable(bound, &e))
     })?;
     Ok(String::new().into())

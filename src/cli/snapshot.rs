@@ -109,6 +109,9 @@ fn written(recorded: &view::Recorded) -> String {
     if let Some(version) = row.provenance.server_version().filter(|v| !v.is_empty()) {
         _ = write!(out, ", server version {}", safe::word(version));
     }
+    if let Some(package) = &row.provenance.package {
+        _ = write!(out, ", package {}", safe::word(&package.to_string()));
+    }
     if let Some(revision) = &row.provenance.protocol_version {
         _ = write!(out, ", protocol {}", safe::word(revision));
     }

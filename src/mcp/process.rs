@@ -111,7 +111,7 @@ pub(super) struct Start<'a> {
 pub(super) struct Process {
     child: Child,
     /// The process group; the same number as the first process.
-    group: Option<i32>,
+    pub(super) group: Option<i32>,
     /// `None` once it was closed.
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: BufReader<ChildStdout>,

@@ -18,6 +18,7 @@ use super::{
     Limits,
     era::{self, Dialect, Discovery, Over},
     message::{self, Id, Message, Reply},
+    package,
     pages::{self, Peer},
     process::{Process, Start},
     record::{Failure, Record, Try, printable},
@@ -29,6 +30,7 @@ const MAX_CATCH_UP: usize = 1_000;
 /// Starts the server, lists its tools, ends it.
 pub(super) async fn list(start: &Start<'_>, limits: &Limits, record: &mut Record) -> Try<()> {
     let deadline = Instant::now() + limits.total;
+    record.provenance.package = package::of(start.program, start.args);
     let mut connection = Connection::open(start, limits, record, deadline)?;
     let begun = connection.discover().await;
     if !matches!(begun, Ok(Begun::Gone)) {
@@ -322,13 +324,23 @@ impl<'a> Connection<'a> {
     /// Lists where the conversation has begun, and ends the server.
     async fn finish(mut self, begun: Try<Begun>) -> Try<()> {
         let ended = match begun {
-            Ok(Begun::Settled) => pages::read(&mut self).await,
+            Ok(Begun::Settled) => {
+                self.note_package();
+                pages::read(&mut self).await
+            }
             Ok(Begun::Gone) => Err(self.gone().await),
             Err(failure) => Err(failure),
         };
         self.record.answered();
         self.close().await;
         ended
+    }
+
+    /// Reads off which version of its package runs, now that it runs.
+    fn note_package(&mut self) {
+        if let (Some(package), Some(group)) = (&mut self.record.provenance.package, self.process.group) {
+            package.version = package::version(package, group);
+        }
     }
 
     async fn close(&mut self) {
