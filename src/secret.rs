@@ -62,9 +62,32 @@ pub fn is_issued(value: &str) -> bool {
     })
 }
 
+/// Whether this value under this name is a secret. `MAX_TOKENS=4096` and `AUTH=true` are settings.
+#[must_use]
+pub fn is_one(name: &str, value: &str) -> bool {
+    let number = value.len() <= 6 && value.bytes().all(|b| b.is_ascii_digit());
+    let word = ["true", "false", "yes", "no", "on", "off", "none"];
+    let setting = number || word.iter().any(|word| value.eq_ignore_ascii_case(word));
+    (is_named(name) && !setting) || is_issued(value)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{is_issued, is_named};
+    use super::{is_issued, is_named, is_one};
+
+    #[test]
+    fn a_setting_is_no_secret_whatever_its_name() {
+        for (name, value, expected) in [
+            ("MAX_TOKENS", "4096", false),
+            ("USE_AUTH", "True", false),
+            ("API_KEY", "", false),
+            ("API_KEY", "0123456789", true),
+            ("API_KEY", "x", true),
+            ("MODE", "ghp_0123456789abcdef", true),
+        ] {
+            assert_eq!(is_one(name, value), expected, "{name}={value}");
+        }
+    }
 
     #[test]
     fn a_secret_is_known_by_its_name() {

@@ -8,16 +8,17 @@ use super::{
 };
 use crate::{
     catalog::{
-        Catalog, CatalogVersion, DraftStatus, ServerSource, Version,
+        Catalog, CatalogVersion, DraftStatus, ServerSource, ServerSpec, Version,
         document::{self, Document},
     },
+    config,
     name::{CatalogName, ServerName},
     store::StoreError,
 };
 
 impl App {
     /// Applies a catalog document: the catalog, its policy and servers; and, where it has tools and a
-    /// `catalogVersion`, that version as approved. `name` is where the document comes from: errors begin with it, and
+    /// `catalogVersion`, that version as approved. The servers that it says where to find are registered. `name` is where the document comes from: errors begin with it, and
     /// where the document names no catalog, the catalog is called as the file is, without folder and `.yaml`.
     ///
     /// # Errors
@@ -52,7 +53,35 @@ impl App {
                 done => done?,
             }
         }
-        Ok(Applied { catalog: after, version: document.version, unchanged })
+        let (registered, notes) = self.register_named(&document, actor).await?;
+        Ok(Applied { catalog: after, version: document.version, unchanged, registered, notes })
+    }
+
+    /// Registers the servers that a document says where to find, as it says; those that are registered so already are
+    /// left alone. Second, what was kept out because it looks like a secret.
+    async fn register_named(
+        &self,
+        document: &Document,
+        actor: &str,
+    ) -> Result<(Vec<ServerName>, Vec<String>), AppError> {
+        let (mut specs, mut notes) = (Vec::new(), Vec::new());
+        for server in &document.servers {
+            let Some(source) = &server.source else { continue };
+            let mut spec = ServerSpec::new(server.name.clone(), source.clone());
+            notes.extend(
+                config::clear(&mut spec).iter().map(|note| format!("server `{}`: {note}", server.name)),
+            );
+            match self.store.registration(&server.name).await?.map(|r| r.spec) {
+                Some(known) if known.source == spec.source => {}
+                Some(known) => specs.push(ServerSpec { source: spec.source, ..known }),
+                None => specs.push(spec),
+            }
+        }
+        let names = specs.iter().map(|spec| spec.name.clone()).collect();
+        if !specs.is_empty() {
+            self.register(specs, actor).await?;
+        }
+        Ok((names, notes))
     }
 
     /// The version that a document brings, where it is not here yet.

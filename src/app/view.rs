@@ -138,8 +138,12 @@ pub struct Applied {
     pub catalog: Catalog,
     /// The version it brought.
     pub version: Option<CatalogVersion>,
-    /// Nothing was new.
+    /// Nothing of the catalog was new.
     pub unchanged: bool,
+    /// The servers that were registered, because the document says where they are found.
+    pub registered: Vec<ServerName>,
+    /// What whoever applied it should know, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// The state of the chain of events.

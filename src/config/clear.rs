@@ -58,8 +58,7 @@ impl Taken {
 
 /// A variable or header.
 fn named(what: &str, name: &str, text: &mut Symbolic, taken: &mut Taken) {
-    let is_named = secret::is_named(name);
-    if text.as_str().is_empty() || !(is_named || secret::is_issued(text.as_str())) {
+    if !secret::is_one(name, text.as_str()) {
         return;
     }
     let place = format!("`{name}` of its `{what}`");
@@ -108,7 +107,9 @@ fn words(args: &mut [Symbolic], taken: &mut Taken) {
     for arg in args {
         let before = option.take();
         let text = arg.as_str();
-        if let Some(name) = before.filter(|_| !text.starts_with("--") && arg.is_literal()) {
+        if let Some(name) =
+            before.filter(|name| !text.starts_with("--") && arg.is_literal() && secret::is_one(name, text))
+        {
             *arg = taken.reference(&format!("its argument after `{name}`"), &name, text).into();
             continue;
         }
@@ -134,7 +135,7 @@ fn cleared_word(arg: &Symbolic, taken: &mut Taken) -> Option<String> {
             // A script that says `=` somewhere is no name with a value.
             if value.is_empty() || !name_alone.chars().all(is_name) || !Symbolic::from(value).is_literal() {
                 None
-            } else if secret::is_named(name_alone) || secret::is_issued(value) {
+            } else if secret::is_one(name_alone, value) {
                 let space = if text[at + 1..].starts_with(' ') { " " } else { "" };
                 let place = format!("its argument `{name_alone}`");
                 Some(format!("{name}{space}{}", taken.reference(&place, name_alone, value)))
@@ -179,9 +180,7 @@ fn cleared_url(url: &str, taken: &mut Taken) -> Option<String> {
                 out.push(if number == 0 { '?' } else { '&' });
                 match part.split_once('=') {
                     Some((name, value))
-                        if !value.is_empty()
-                            && Symbolic::from(value).is_literal()
-                            && (secret::is_named(name) || secret::is_issued(value)) =>
+                        if Symbolic::from(value).is_literal() && secret::is_one(name, value) =>
                     {
                         changed = true;
                         let place = format!("`{name}` of its URL's query");
@@ -228,6 +227,7 @@ mod tests {
             ("ghp_0123456789abcdefghij", "${MY_SERVER_TOKEN}"),
             ("--token=s3cr3t-value|--token=other", "--token=${MY_SERVER_TOKEN}|--token=${MY_SERVER_TOKEN_2}"),
             ("C:\\tools\\server.js", "C:\\tools\\server.js"),
+            ("--max-tokens|4096|--token=true", "--max-tokens|4096|--token=true"),
             ("-c|echo $SECRET; MODE=fast", "-c|echo $SECRET; MODE=fast"),
         ] {
             let args: Vec<&str> = args.split('|').collect();

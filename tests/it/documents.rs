@@ -40,11 +40,18 @@ policy:
 servers:
   orders:
     command: [toolpact, demo-server, --release, \"1\", \"a b\"]
+    env:
+      MODE: fast
+      ORDERS_TOKEN: \"Bearer ${{ORDERS_TOKEN}}\"
+    cwd: \"/srv/orders\"
     snapshot: {a}
     version: \"1.0\"
     protocol: \"2025-11-25\"
   stock:
     url: \"https://stock.example/mcp?x=1\"
+    headers:
+      Authorization: \"${{STOCK_AUTH}}\"
+    transport: sse
   idle: {{}}
 tools:
   - name: order_query
@@ -248,6 +255,16 @@ fn wrong_documents_are_refused_with_the_place() {
         (
             "catalog: a\nservers:\n  a: {command: [x], url: y}",
             "3:21: a server has either a `command` or a `url`",
+        ),
+        ("catalog: a\nservers:\n  a: {command: [x], headers: {}}", "3:21: `headers` belongs to a `url`"),
+        ("catalog: a\nservers:\n  a: {env: {}}", "3:7: `env` belongs to a `command`"),
+        (
+            "catalog: a\nservers:\n  a:\n    command: [x]\n    env: {A_TOKEN: hidden}",
+            "5:20: `A_TOKEN` holds a secret in clear; write a reference such as `${VAR}` and set that variable",
+        ),
+        (
+            "catalog: a\nservers:\n  a: {url: x, transport: ws}",
+            "3:26: unknown word `ws`, expected one of `auto`, `streamable-http`, `sse`",
         ),
         (
             "catalog: a\nservers:\n  a b: {}",

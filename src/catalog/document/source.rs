@@ -64,7 +64,7 @@ fn named(fields: &Fields<'_>, key: &'static str) -> Result<BTreeMap<String, Symb
             }
         };
         let text = Symbolic::from(text);
-        if text.is_literal() && (secret::is_named(name) || secret::is_issued(text.as_str())) {
+        if text.is_literal() && secret::is_one(name, text.as_str()) {
             return Err(at.fault(format!(
                 "`{name}` holds a secret in clear; write a reference such as `${{VAR}}` and set that variable"
             )));

@@ -200,3 +200,18 @@ async fn a_sweep_asks_all_of_them_and_drafts_once() {
     assert_eq!(again.servers[0].drift, Drift::Identical);
     assert!(again.drafts.is_empty());
 }
+
+#[tokio::test]
+async fn a_document_registers_the_servers_that_it_says_where_to_find() {
+    let (app, _store) = app().await;
+    let text = "catalog: a\nservers:\n  a:\n    command: [x, --token, in-clear]\n  b:\n    url: https://h/mcp\n  c: {}\n";
+    let applied = app.apply("a.yaml", text, "ann").await.expect("applied");
+    assert_eq!(applied.registered, [is("a"), is("b")]);
+    let note = "server `a`: its argument after `--token` holds a secret, which is not stored; set the variable `A_TOKEN` to it";
+    assert_eq!(applied.notes, [note]);
+    assert!(!format!("{:?}", app.registered().await.expect("there")).contains("in-clear"));
+    let again = app.apply("a.yaml", text, "ann").await.expect("applied");
+    assert!(again.unchanged && again.registered.is_empty());
+    let moved = app.apply("a.yaml", &text.replace("/mcp", "/v2"), "ann").await.expect("applied");
+    assert_eq!(moved.registered, [is("b")]);
+}

@@ -154,14 +154,16 @@ servers:
     url: https://user:hidden@example.com/mcp?key=hidden
 ";
     app.apply("orders.yaml", text, "ann").await.expect("applied");
-    let data = app.events(1).await.expect("events").remove(0).data;
+    let events = app.events(9).await.expect("events");
+    let applied = events.iter().find(|e| e.kind == "catalog.applied").expect("it was applied");
     assert_eq!(
-        data["servers"],
+        applied.data["servers"],
         serde_json::json!([
             {"name": "local", "source": "npx server --api-key …"},
             {"name": "remote", "source": "https://example.com/mcp"},
         ])
     );
+    assert!(!format!("{events:?}").contains("hidden"), "{events:?}");
     // The document itself comes back whole.
     assert!(app.export(&orders(), None).await.expect("exported").contains("--api-key, hidden"));
 }
