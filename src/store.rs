@@ -75,6 +75,8 @@ pub struct ListingRow {
     pub evidence: Evidence,
     /// What else the server declared to have; only for `ok`.
     pub surfaces: Vec<SurfaceRow>,
+    /// Whether catalogs rely on this context's lists.
+    pub primary: bool,
 }
 
 /// One surface of a recorded listing.
@@ -125,6 +127,8 @@ pub struct NewListing {
     pub snapshot: Option<(Snapshot, Vec<Contract>)>,
     /// What else the server declared to have.
     pub surfaces: Vec<SurfaceListing>,
+    /// Whether catalogs rely on this context's lists.
+    pub primary: bool,
 }
 
 /// A draft to be opened.
@@ -183,8 +187,12 @@ pub trait Snapshots: Send + Sync {
     async fn servers(&self) -> Result<Vec<ServerName>>;
     /// A server's listings, newest first.
     async fn listings(&self, server: &ServerName, limit: usize) -> Result<Vec<ListingRow>>;
-    /// The newest listing that ended `ok`.
+    /// The newest listing that ended `ok`, of the context that catalogs rely on.
     async fn last_ok(&self, server: &ServerName) -> Result<Option<ListingRow>>;
+    /// The newest listing under each authorization context that ended `ok`, or however it ended, by context.
+    async fn last_by_context(&self, server: &ServerName, ok: bool) -> Result<Vec<ListingRow>>;
+    /// The tools of a snapshot in their order, each by name and raw digest.
+    async fn tool_digests(&self, server: &ServerName, snapshot: &Digest) -> Result<Vec<(String, Digest)>>;
     /// A snapshot, byte for byte, with the provenance of its newest listing.
     async fn snapshot(&self, server: &ServerName, digest: &Digest) -> Result<Option<Snapshot>>;
     /// The surfaces that stood in the newest listing with this snapshot.
@@ -311,11 +319,13 @@ pub trait Environments: Send + Sync {
     ) -> Result<()>;
 }
 
-/// The audit log; written by every other write, never on its own.
+/// The audit log; written by every other write.
 #[async_trait]
 pub trait Events: Send + Sync {
     /// The newest events first.
     async fn events(&self, limit: usize) -> Result<Vec<Event>>;
+    /// Adds an event of something that was seen, and that no other write stands for.
+    async fn note(&self, event: NewEvent) -> Result<()>;
     /// Events in order, from the one after `seq`.
     async fn events_after(&self, seq: i64, limit: usize) -> Result<Vec<Event>>;
 }
@@ -325,6 +335,17 @@ pub trait Events: Send + Sync {
 pub struct Claim {
     /// The server.
     pub server: ServerName,
+    /// How often in a row it did not answer well.
+    pub failures: u32,
+}
+
+/// What is known of a server when a claim ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Next {
+    /// When it was asked.
+    pub asked: DateTime<Utc>,
+    /// When it is to be asked again.
+    pub due: DateTime<Utc>,
     /// How often in a row it did not answer well.
     pub failures: u32,
 }
@@ -345,13 +366,9 @@ pub trait Polls: Send + Sync {
     async fn renew_claim(&self, holder: &str, server: &ServerName, until: DateTime<Utc>) -> Result<bool>;
     /// Gives a claim back and says when the server is due again. `false` where it was not this holder's any more, and
     /// nothing was written.
-    async fn end_claim(
-        &self,
-        holder: &str,
-        server: &ServerName,
-        due: DateTime<Utc>,
-        failures: u32,
-    ) -> Result<bool>;
+    async fn end_claim(&self, holder: &str, server: &ServerName, next: Next) -> Result<bool>;
+    /// When a server was asked last, by whichever process.
+    async fn asked(&self, server: &ServerName) -> Result<Option<DateTime<Utc>>>;
     /// When the next server can be claimed; nothing where none is registered.
     async fn next_due(&self, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>>;
 }

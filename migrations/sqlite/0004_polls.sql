@@ -1,7 +1,8 @@
--- When each registered server is to be asked next, and which process is asking it now. A lease that is not renewed ends by
+-- When each registered server was asked last and is to be asked next, and which process is asking it now. A lease that is not renewed ends by
 -- itself, so a process that is gone is followed by another.
 CREATE TABLE polls (
     server     TEXT    NOT NULL PRIMARY KEY REFERENCES servers (name) ON DELETE CASCADE,
+    asked      TEXT,
     due        TEXT    NOT NULL,
     failures   INTEGER NOT NULL DEFAULT 0,
     holder     TEXT,

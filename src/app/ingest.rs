@@ -1,19 +1,20 @@
 //! Servers and what they listed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::json;
 
 use super::{
-    App, AppError,
+    App, AppError, Kind,
     check::computed,
     drafts::Formed,
     servers,
-    view::{Drift, ListingRow, Recorded, ServerPage, ServerSummary, ToolRow},
+    view::{Drift, ListingRow, Recorded, ServerPage, ServerSummary, SplitView, SurfaceRow, ToolRow},
 };
 use crate::{
     catalog::Draft,
     contract::{self, Contract},
+    json::Digest,
     mcp::{self, Source},
     name::{CatalogName, ServerName},
     snapshot::{Listing, Outcome, Snapshot},
@@ -49,7 +50,7 @@ impl App {
         listing: Listing,
         actor: &str,
     ) -> Result<Recorded, AppError> {
-        let mut recorded = self.keep(server, listing, actor).await?;
+        let mut recorded = self.keep_all(server, vec![listing], false, actor).await?;
         // A failed listing says nothing about tools, so it never becomes a draft.
         if recorded.listing.outcome == Outcome::Ok {
             (recorded.drafts, recorded.skipped) = self.drafts_of(&[server], actor).await?;
@@ -57,16 +58,68 @@ impl App {
         Ok(recorded)
     }
 
-    /// Records a listing, and says how it relates to the one before. No draft forms.
-    pub(super) async fn keep(
+    /// Records the listings of one server under each of its authorization contexts, the one that catalogs rely on
+    /// first; `only_news` leaves out what says the same as the one before. No draft forms.
+    pub(super) async fn keep_all(
+        &self,
+        server: &ServerName,
+        listings: Vec<Listing>,
+        only_news: bool,
+        actor: &str,
+    ) -> Result<Recorded, AppError> {
+        let mut listings = listings.into_iter();
+        let Some(first) = listings.next() else {
+            return Err(AppError::new(
+                Kind::Internal,
+                "no-listing",
+                format!("`{server}` was asked in no way"),
+            ));
+        };
+        let mut recorded = self.keep(server, first, Taken { primary: true, only_news }, actor).await?;
+        for listing in listings {
+            let taken = Taken { primary: false, only_news };
+            let Recorded { listing, drift, .. } = self.keep(server, listing, taken, actor).await?;
+            recorded.contexts.push((listing, drift));
+        }
+        if recorded.contexts.is_empty() {
+            return Ok(recorded);
+        }
+        recorded.split_views = self.split_views(server).await?;
+        let is_new = |drift: &Drift| matches!(drift, Drift::First | Drift::Drift(_));
+        let news = is_new(&recorded.drift) || recorded.contexts.iter().any(|(_, drift)| is_new(drift));
+        if news && !recorded.split_views.is_empty() {
+            let tools: Vec<_> = recorded.split_views.iter().map(|v| &v.tool).collect();
+            let subject = format!("server/{server}");
+            let event = self.event(actor, "server.split-view", subject, json!({ "tools": tools }));
+            self.store.note(event).await?;
+        }
+        Ok(recorded)
+    }
+
+    /// Records a listing, and says how it relates to the one before under the same context. No draft forms.
+    async fn keep(
         &self,
         server: &ServerName,
         listing: Listing,
+        taken: Taken,
         actor: &str,
     ) -> Result<Recorded, AppError> {
-        let last = self.store.last_ok(server).await?;
+        let context = listing.provenance.auth_context.clone();
+        let of_context = async |ok| {
+            let rows = self.store.last_by_context(server, ok).await?;
+            Ok::<_, AppError>(rows.into_iter().find(|r| r.provenance.auth_context == context))
+        };
+        let last = of_context(true).await?;
+        let new = self.new_listing(server, listing, taken.primary);
+        if taken.only_news
+            && let Some(row) = of_context(false).await?
+            && says_the_same(&row, &new)
+        {
+            let drift = if row.digest.is_some() { Drift::Identical } else { Drift::Unknown };
+            return Ok(Recorded::of(row, drift));
+        }
         let (before, surfaces_before) = last.map_or((None, Vec::new()), |row| (row.digest, row.surfaces));
-        let row = self.record_listing(server, listing, actor).await?;
+        let row = self.record_listing(new, actor).await?;
         let drift = match (before, &row.digest) {
             (_, None) => Drift::Unknown,
             (None, Some(_)) => Drift::First,
@@ -74,7 +127,31 @@ impl App {
             (Some(before), Some(_)) => Drift::Drift(before),
         };
         let surfaces = self.surface_diffs(server, &surfaces_before, server, &row.surfaces).await?;
-        Ok(Recorded { listing: row, drift, surfaces, drafts: Vec::new(), skipped: Vec::new() })
+        Ok(Recorded { surfaces, ..Recorded::of(row, drift) })
+    }
+
+    /// Tools that a server describes otherwise under one authorization context than under another. A list may vary by
+    /// authorization (specification 2026-07-28, server/tools); what one tool is may not.
+    pub(super) async fn split_views(&self, server: &ServerName) -> Result<Vec<SplitView>, AppError> {
+        let rows = self.store.last_by_context(server, true).await?;
+        let mut seen: BTreeMap<String, Vec<(String, Digest)>> = BTreeMap::new();
+        if rows.len() < 2 {
+            return Ok(Vec::new());
+        }
+        for row in rows {
+            let Some(snapshot) = &row.digest else { continue };
+            let mut counted: HashMap<String, usize> = HashMap::new();
+            for (tool, raw) in self.store.tool_digests(server, snapshot).await? {
+                // A name that occurs twice is another matter.
+                let nth = counted.entry(tool.clone()).or_default();
+                *nth += 1;
+                if *nth == 1 {
+                    seen.entry(tool).or_default().push((row.provenance.auth_context.clone(), raw));
+                }
+            }
+        }
+        seen.retain(|_, views| views.iter().any(|(_, raw)| *raw != views[0].1));
+        Ok(seen.into_iter().map(|(tool, views)| SplitView { tool, views }).collect())
     }
 
     /// Forms the drafts of all catalogs that hold one of these servers; also where nothing drifted, for a catalog may
@@ -112,9 +189,11 @@ impl App {
         }
         let mut all = Vec::new();
         for (name, source) in sources {
-            let last = self.store.listings(&name, 1).await?.pop();
+            let last = self.store.last_by_context(&name, false).await?.into_iter().find(|row| row.primary);
             let last_ok = self.store.last_ok(&name).await?;
-            all.push(ServerSummary { name, source, last, last_ok });
+            let split_views = self.split_views(&name).await?;
+            let asked = self.store.asked(&name).await?;
+            all.push(ServerSummary { name, source, asked, last, last_ok, split_views });
         }
         Ok(all)
     }
@@ -137,15 +216,12 @@ impl App {
                 computed(|| contracts.into_iter().map(tool_row).collect()).await?
             }
         };
-        Ok(ServerPage { name: name.clone(), source, listings, tools })
+        let split_views = self.split_views(name).await?;
+        let asked = self.store.asked(name).await?;
+        Ok(ServerPage { name: name.clone(), source, asked, listings, tools, split_views })
     }
 
-    async fn record_listing(
-        &self,
-        server: &ServerName,
-        listing: Listing,
-        actor: &str,
-    ) -> Result<ListingRow, AppError> {
+    fn new_listing(&self, server: &ServerName, listing: Listing, primary: bool) -> NewListing {
         let Listing { mut outcome, mut evidence, mut provenance, tools, surfaces } = listing;
         evidence.warnings.extend(provenance.cut());
         let mut held = None;
@@ -160,17 +236,22 @@ impl App {
                 }
             }
         }
-        let data = json!({
-            "outcome": outcome.as_str(),
-            "snapshot": held.as_ref().map(|(s, _)| s.digest.as_str()),
-            "tools": held.as_ref().map(|(s, _)| s.tools.len()),
-            "target": provenance.target,
-        });
-        let event = self.event(actor, "snapshot.recorded", format!("server/{server}"), data);
-        let at = event.at;
         let surfaces = if held.is_some() { surfaces } else { Vec::new() };
-        let server = server.clone();
-        let new = NewListing { server, at, outcome, provenance, evidence, snapshot: held, surfaces };
+        let (server, at) = (server.clone(), self.now());
+        NewListing { server, at, outcome, provenance, evidence, snapshot: held, surfaces, primary }
+    }
+
+    async fn record_listing(&self, new: NewListing, actor: &str) -> Result<ListingRow, AppError> {
+        let mut data = json!({
+            "outcome": new.outcome.as_str(),
+            "snapshot": new.snapshot.as_ref().map(|(s, _)| s.digest.as_str()),
+            "tools": new.snapshot.as_ref().map(|(s, _)| s.tools.len()),
+            "target": new.provenance.target,
+        });
+        if !new.primary {
+            data["context"] = new.provenance.auth_context.as_str().into();
+        }
+        let event = self.event(actor, "snapshot.recorded", format!("server/{}", new.server), data);
         Ok(self.store.record_listing(new, event).await?)
     }
 
@@ -179,6 +260,28 @@ impl App {
         let known: Vec<String> = self.store.servers().await?.into_iter().map(String::from).collect();
         Ok(AppError::unknown("server", "unknown-server", name.as_str(), &known))
     }
+}
+
+/// Whether a listing says nothing that the newest of its context did not say.
+fn says_the_same(row: &ListingRow, new: &NewListing) -> bool {
+    let snapshot = new.snapshot.as_ref().map(|(snapshot, _)| &snapshot.digest);
+    let surfaces: Vec<SurfaceRow> = new.surfaces.iter().map(SurfaceRow::from).collect();
+    row.outcome == new.outcome
+        && row.digest.as_ref() == snapshot
+        && row.primary == new.primary
+        && row.provenance == new.provenance
+        && row.surfaces == surfaces
+        && row.evidence.message == new.evidence.message
+        && row.evidence.warnings == new.evidence.warnings
+}
+
+/// How a listing was taken.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// Under the context that catalogs rely on.
+    primary: bool,
+    /// What says the same as the one before is not recorded again.
+    only_news: bool,
 }
 
 fn tool_row(contract: Contract) -> ToolRow {

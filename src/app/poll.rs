@@ -15,7 +15,7 @@ use crate::{
     json::Digest,
     name::ServerName,
     snapshot::{Evidence, Outcome},
-    store::Claim,
+    store::{Claim, Next},
 };
 
 /// Who a poller is in the audit log.
@@ -76,8 +76,7 @@ pub struct Polled {
 
 /// What was learnt of a server by asking it.
 struct Asked {
-    failures: u32,
-    due: DateTime<Utc>,
+    next: Next,
     listens: bool,
 }
 
@@ -108,7 +107,7 @@ impl Poller {
                     let (server, failures) = (claim.server, claim.failures);
                     tokio::select! {
                         (asked, polled) = poller.ask(&server, failures) => {
-                            poller.app.store.end_claim(&poller.holder, &server, asked.due, asked.failures).await?;
+                            poller.app.store.end_claim(&poller.holder, &server, asked.next).await?;
                             Ok::<_, AppError>(Some(polled))
                         }
                         ended = poller.keep(&server) => ended.map(|()| None),
@@ -186,7 +185,7 @@ impl Poller {
 
     async fn follow_held(&self, server: &ServerName, failures: u32) -> Result<(), AppError> {
         let asked = self.ask_and_tell(server, failures).await;
-        self.app.store.end_claim(&self.holder, server, asked.due, asked.failures).await?;
+        self.app.store.end_claim(&self.holder, server, asked.next).await?;
         Ok(())
     }
 
@@ -207,25 +206,25 @@ impl Poller {
     }
 
     async fn ask(&self, server: &ServerName, failures: u32) -> (Asked, Polled) {
-        let recorded = self.app.snapshot_registered(server, ACTOR).await;
+        let recorded = self.app.ask_registered(server, true, ACTOR).await;
         let now = self.app.now();
         let interval = match self.app.registered_server(server).await {
             Ok(spec) => spec.interval.map_or(self.polling.interval, |s| Duration::from_secs(s.into())),
             Err(_) => self.polling.interval,
         };
-        let mut asked = Asked { failures: failures.saturating_add(1), due: now, listens: false };
+        let mut next = Next { asked: now, due: now, failures: failures.saturating_add(1) };
+        let mut listens = false;
         let (mut ttl, mut at_least) = (None, None);
         if let Ok(Recorded { listing, .. }) = &recorded {
             if listing.outcome == Outcome::Ok {
-                asked.failures = 0;
-                asked.listens = says_what_changes(listing.provenance.capabilities.as_ref());
+                next.failures = 0;
+                listens = says_what_changes(listing.provenance.capabilities.as_ref());
                 ttl = listing.provenance.ttl_ms;
             }
             at_least = retry_after(&listing.evidence, now);
         }
-        asked.due = due(server, now, interval, asked.failures, ttl, at_least);
-        let due = asked.due;
-        (asked, Polled { server: server.clone(), recorded, due })
+        next.due = due(server, now, interval, next.failures, ttl, at_least);
+        (Asked { next, listens }, Polled { server: server.clone(), recorded, due: next.due })
     }
 
     /// Renews a claim for as long as it is ours; ends where it is not.

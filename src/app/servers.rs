@@ -12,15 +12,21 @@ pub(super) use start::Variables;
 
 use super::{
     App, AppError, Kind,
-    view::{Drift, Recorded},
+    view::{Drift, Recorded, SplitView},
 };
 use crate::{
-    catalog::{Draft, ServerSource, ServerSpec},
+    catalog::{Draft, ServerSource, ServerSpec, server::AuthContext},
+    config,
     json::Digest,
     mcp::Source,
     name::{CatalogName, ServerName},
     snapshot::Outcome,
 };
+
+/// The most contexts that one server is asked under: each is a listing.
+const MAX_CONTEXTS: usize = 16;
+/// The longest name of one, in bytes.
+const MAX_CONTEXT_NAME: usize = 64;
 
 /// How one server of a sweep fared.
 #[derive(Debug, Clone, Serialize)]
@@ -40,6 +46,9 @@ pub struct Swept {
     pub drift: Drift,
     /// How long it took.
     pub elapsed_ms: u64,
+    /// Tools that it describes otherwise under another authorization context.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub split_views: Vec<SplitView>,
 }
 
 /// What a sweep led to.
@@ -105,15 +114,74 @@ impl App {
         }
     }
 
+    /// Adds, replaces or removes an authorization context of a registered server; gives the names of all that it has.
+    ///
+    /// # Errors
+    /// Where nobody registered the server, the context has no use there, or it holds a secret in clear.
+    pub async fn set_context(
+        &self,
+        name: &ServerName,
+        context: AuthContext,
+        remove: bool,
+        actor: &str,
+    ) -> Result<Vec<String>, AppError> {
+        let mut spec = self.registered_server(name).await?;
+        let invalid = |message: String| AppError::new(Kind::Invalid, "invalid-context", message);
+        if context.name.trim().is_empty() || context.name.len() > MAX_CONTEXT_NAME {
+            return Err(invalid(format!("a context's name has 1 to {MAX_CONTEXT_NAME} bytes")));
+        }
+        let fits = match &spec.source {
+            ServerSource::Stdio { .. } => context.headers.is_empty(),
+            ServerSource::Http { .. } => context.env.is_empty(),
+        };
+        if !fits {
+            return Err(invalid(format!("headers are for a URL and variables for a command; see `{name}`")));
+        }
+        let known = spec.contexts.iter().position(|c| c.name == context.name);
+        match (known, remove) {
+            (None, true) => {
+                return Err(invalid(format!("server `{name}` has no context `{}`", context.name)));
+            }
+            (Some(at), true) => _ = spec.contexts.remove(at),
+            (Some(at), false) => spec.contexts[at] = context,
+            (None, false) if spec.contexts.len() == MAX_CONTEXTS => {
+                return Err(invalid(format!(
+                    "server `{name}` has {MAX_CONTEXTS} contexts, the most there may be"
+                )));
+            }
+            (None, false) => spec.contexts.push(context),
+        }
+        if let Some(note) = config::clear(&mut spec).into_iter().next() {
+            return Err(invalid(note).help("write a reference such as `${TOKEN}`, and set that variable"));
+        }
+        let names = spec.contexts.iter().map(|c| c.name.clone()).collect();
+        self.register(vec![spec], actor).await?;
+        Ok(names)
+    }
+
     /// Lists a registered server and records how it ended.
     ///
     /// # Errors
     /// Where nobody registered it, a variable it refers to is not set, or the store fails.
     pub async fn snapshot_registered(&self, name: &ServerName, actor: &str) -> Result<Recorded, AppError> {
+        self.ask_registered(name, false, actor).await
+    }
+
+    /// The same; `only_news` records nothing that the listing before said as well.
+    pub(super) async fn ask_registered(
+        &self,
+        name: &ServerName,
+        only_news: bool,
+        actor: &str,
+    ) -> Result<Recorded, AppError> {
         let spec = self.registered_server(name).await?;
-        let start = start::resolved(&spec, &*self.variables)?;
-        let listing = start.list(&spec, &self.limits).await;
-        self.record(name, listing, actor).await
+        let starts = start::resolved(&spec, &*self.variables)?;
+        let listings = start::list(starts, &spec, &self.limits).await;
+        let mut recorded = self.keep_all(name, listings, only_news, actor).await?;
+        if recorded.listing.outcome == Outcome::Ok {
+            (recorded.drafts, recorded.skipped) = self.drafts_of(&[name], actor).await?;
+        }
+        Ok(recorded)
     }
 
     /// Lists these servers, at most `jobs` at once, and records each as it ends; `each` is told of every one. Drafts form
@@ -137,9 +205,9 @@ impl App {
                 && let Some(spec) = waiting.next()
             {
                 match start::resolved(&spec, &*self.variables) {
-                    Ok(start) => {
+                    Ok(starts) => {
                         let limits = self.limits.clone();
-                        _ = asked.spawn(async move { (start.list(&spec, &limits).await, spec.name) });
+                        asked.spawn(async move { (start::list(starts, &spec, &limits).await, spec.name) });
                     }
                     Err(error) => {
                         let swept = not_asked(spec.name, error.message);
@@ -149,25 +217,16 @@ impl App {
                 }
             }
             let Some(ended) = asked.join_next().await else { break };
-            let (listing, server) = ended.map_err(|e| {
+            let (listings, server) = ended.map_err(|e| {
                 AppError::new(
                     Kind::Internal,
                     "listing-lost",
                     format!("a listing ended without an answer: {e}"),
                 )
             })?;
-            let elapsed_ms = listing.evidence.elapsed_ms;
             // One after the other: the database has one writer, and no more than `jobs` lists are held at once.
-            let Recorded { listing: row, drift, .. } = self.keep(&server, listing, actor).await?;
-            let swept = Swept {
-                server,
-                outcome: Some(row.outcome),
-                message: row.evidence.message,
-                tools: row.tools,
-                digest: row.digest,
-                drift,
-                elapsed_ms,
-            };
+            let recorded = self.keep_all(&server, listings, false, actor).await?;
+            let swept = Swept::of(server, recorded);
             each(&swept);
             sweep.servers.push(swept);
         }
@@ -179,8 +238,30 @@ impl App {
     }
 }
 
+impl Swept {
+    /// The worst of its contexts, for one that cannot be asked is one that is not known.
+    fn of(server: ServerName, recorded: Recorded) -> Self {
+        let Recorded { listing, drift, contexts, split_views, .. } = recorded;
+        let elapsed_ms = contexts.iter().map(|(row, _)| row.evidence.elapsed_ms).sum::<u64>()
+            + listing.evidence.elapsed_ms;
+        let (tools, digest) = (listing.tools, listing.digest.clone());
+        let worst = std::iter::once(listing)
+            .chain(contexts.into_iter().map(|(row, _)| row))
+            .find(|row| row.outcome != Outcome::Ok);
+        let (outcome, message) = match worst {
+            None => (Outcome::Ok, String::new()),
+            Some(row) if row.primary => (row.outcome, row.evidence.message),
+            Some(row) => {
+                (row.outcome, format!("under {}: {}", row.provenance.auth_context, row.evidence.message))
+            }
+        };
+        Self { server, outcome: Some(outcome), message, tools, digest, drift, elapsed_ms, split_views }
+    }
+}
+
 fn not_asked(server: ServerName, message: String) -> Swept {
-    Swept { server, outcome: None, message, tools: None, digest: None, drift: Drift::Unknown, elapsed_ms: 0 }
+    let (tools, digest, drift) = (None, None, Drift::Unknown);
+    Swept { server, outcome: None, message, tools, digest, drift, elapsed_ms: 0, split_views: Vec::new() }
 }
 
 /// A source as it may be shown and kept: symbolic, and without what its names call secret.

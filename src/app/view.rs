@@ -1,5 +1,6 @@
 //! What the use cases answer, beside the core's own types.
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 pub use crate::store::{ListingRow, SurfaceRow};
@@ -24,10 +25,55 @@ pub struct Recorded {
     pub drift: Drift,
     /// How what it offers beside its tools differs from that listing; what is the same is left out.
     pub surfaces: Vec<SurfaceDiff>,
+    /// Tools that the server describes otherwise under another authorization context.
+    pub split_views: Vec<SplitView>,
+    /// The listings under its other authorization contexts, each with how it relates to the one before.
+    pub contexts: Vec<(ListingRow, Drift)>,
     /// Drafts that formed because of it, by catalog.
     pub drafts: Vec<Draft>,
     /// Catalogs that hold the server and for which no draft could be formed, and why.
     pub skipped: Vec<(CatalogName, String)>,
+}
+
+impl Recorded {
+    /// A listing that led to nothing else.
+    pub(super) fn of(listing: ListingRow, drift: Drift) -> Self {
+        Self {
+            listing,
+            drift,
+            surfaces: Vec::new(),
+            split_views: Vec::new(),
+            contexts: Vec::new(),
+            drafts: Vec::new(),
+            skipped: Vec::new(),
+        }
+    }
+}
+
+/// One tool that a server describes in several ways, by who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SplitView {
+    /// The tool.
+    pub tool: String,
+    /// Its raw digest under each authorization context that lists it.
+    pub views: Vec<(String, Digest)>,
+}
+
+impl SplitView {
+    /// One sentence.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let mut groups: Vec<(&Digest, Vec<&str>)> = Vec::new();
+        for (context, raw) in &self.views {
+            match groups.iter_mut().find(|(digest, _)| *digest == raw) {
+                Some((_, contexts)) => contexts.push(context),
+                None => groups.push((raw, vec![context])),
+            }
+        }
+        let sides: Vec<String> = groups.iter().map(|(_, contexts)| contexts.join(" and ")).collect();
+        format!("tool `{}` is one thing under {}", self.tool, sides.join(" and another under "))
+    }
 }
 
 /// How a snapshot relates to the one before it.
@@ -53,10 +99,16 @@ pub struct ServerSummary {
     /// Where it is found, without what may be secret in it; nothing where nobody registered it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// When it was asked last by polling, which records only what is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<DateTime<Utc>>,
     /// The newest listing, whatever its outcome; nothing where it was never asked.
     pub last: Option<ListingRow>,
-    /// The newest `ok` listing.
+    /// The newest `ok` listing of the context that catalogs rely on.
     pub last_ok: Option<ListingRow>,
+    /// Tools that it describes otherwise under another authorization context.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub split_views: Vec<SplitView>,
 }
 
 /// A server with its listings.
@@ -68,10 +120,16 @@ pub struct ServerPage {
     /// Where it is found, without what may be secret in it; nothing where nobody registered it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// When it was asked last by polling, which records only what is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<DateTime<Utc>>,
     /// Newest first, at most 200.
     pub listings: Vec<ListingRow>,
     /// The tools of the newest `ok` snapshot: name, title or description's first line, contract digest.
     pub tools: Vec<ToolRow>,
+    /// Tools that it describes otherwise under another authorization context.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub split_views: Vec<SplitView>,
 }
 
 /// A tool at a glance.

@@ -9,9 +9,11 @@ use super::{
     Answer,
     context::{Access, Context},
     render::{Format, json, safe},
+    source,
 };
 use crate::{
     app::{AppError, view},
+    catalog::server::AuthContext,
     name::ServerName,
 };
 
@@ -28,6 +30,25 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Ask a server under this authorization context as well: with these headers or variables beside its own. Catalogs
+    /// rely on the first context that is named; what one tool is must not depend on the context, and where it does, that
+    /// is told as a split view.
+    Context {
+        /// The server.
+        name: ServerName,
+        /// What the context is called.
+        context: String,
+        /// A header that is sent under it: `Authorization='Bearer ${TOKEN}'`; repeat for more. A secret is a reference
+        /// to a variable, never written out.
+        #[arg(long = "header", value_name = "KEY=VALUE", value_parser = source::header)]
+        headers: Vec<(String, String)>,
+        /// A variable that its command gets under it; repeat for more.
+        #[arg(long = "env", value_name = "KEY=VALUE", value_parser = source::header)]
+        env: Vec<(String, String)>,
+        /// Take the context away.
+        #[arg(long, conflicts_with_all = ["headers", "env"])]
+        remove: bool,
+    },
     /// Forget where a server is found. What it listed stays.
     Remove {
         /// The server.
@@ -36,10 +57,27 @@ enum Command {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
-    if let Some(Command::Remove { name }) = &args.command {
-        let actor = context.actor()?;
-        context.with_app(Access::Registered, async |app| app.remove_server(name, &actor).await)?;
-        return Ok(format!("{name} is removed; what it listed stays\n").into());
+    match &args.command {
+        None => {}
+        Some(Command::Remove { name }) => {
+            let actor = context.actor()?;
+            context.with_app(Access::Registered, async |app| app.remove_server(name, &actor).await)?;
+            return Ok(format!("{name} is removed; what it listed stays\n").into());
+        }
+        Some(Command::Context { name, context: called, headers, env, remove }) => {
+            let actor = context.actor()?;
+            let map = |pairs: &[(String, String)]| {
+                pairs.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect()
+            };
+            let (headers, env) = (map(headers), map(env));
+            let wanted = AuthContext { name: called.clone(), headers, env };
+            let contexts = context.with_app(Access::Registered, async |app| {
+                app.set_context(name, wanted.clone(), *remove, &actor).await
+            })?;
+            let listed =
+                if contexts.is_empty() { "as its source stands".to_owned() } else { contexts.join(", ") };
+            return Ok(format!("{name} is asked under: {}\n", safe::word(&listed)).into());
+        }
     }
     let servers = context.with_app(Access::Read, async |app| app.servers().await)?;
     Ok(Answer::from(match args.format {
@@ -53,6 +91,10 @@ fn written(servers: &[view::ServerSummary]) -> String {
     for server in servers {
         let source = server.source.as_deref().unwrap_or("not registered");
         _ = writeln!(out, "{}\n  {}", line(server), safe::line(source, 200));
+        if let Some(asked) = server.asked {
+            _ = writeln!(out, "  polled last at {}", time(asked));
+        }
+        super::snapshot::alarms(&mut out, &server.split_views);
     }
     if servers.is_empty() {
         out.push_str("no server yet; `toolpact import FILE` registers those of a host\n");

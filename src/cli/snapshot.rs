@@ -101,6 +101,27 @@ fn surfaces(out: &mut String, recorded: &view::Recorded) {
     }
 }
 
+/// What another authorization context brought.
+fn context(row: &view::ListingRow, drift: &view::Drift) -> String {
+    let Some(digest) = &row.digest else {
+        return format!("{}: {}", row.outcome, safe::word(&row.evidence.message));
+    };
+    let drift = match drift {
+        view::Drift::First => ", first snapshot",
+        view::Drift::Identical => ", identical",
+        view::Drift::Drift(_) => ", drift",
+        view::Drift::Unknown => "",
+    };
+    format!("{} tools, {}{drift}", row.tools.unwrap_or_default(), digest.short())
+}
+
+/// Tools that depend on who asks.
+pub(super) fn alarms(out: &mut String, views: &[view::SplitView]) {
+    for view in views {
+        _ = writeln!(out, "ALARM: split view: {}", safe::word(&view.told()));
+    }
+}
+
 fn written(recorded: &view::Recorded) -> String {
     let row = &recorded.listing;
     let mut out = String::new();
@@ -132,6 +153,10 @@ fn written(recorded: &view::Recorded) -> String {
         // Only of a listing that failed, which is an error and not written here.
         view::Drift::Unknown => {}
     }
+    for (row, drift) in &recorded.contexts {
+        _ = writeln!(out, "under {}: {}", safe::word(&row.provenance.auth_context), context(row, drift));
+    }
+    alarms(&mut out, &recorded.split_views);
     for draft in &recorded.drafts {
         _ = writeln!(
             out,

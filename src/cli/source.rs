@@ -84,7 +84,7 @@ fn url(text: &str) -> Result<String, String> {
 }
 
 /// `Authorization=Bearer x`, or with a colon, as it stands on the wire.
-fn header(text: &str) -> Result<(String, String), String> {
+pub(super) fn header(text: &str) -> Result<(String, String), String> {
     let at = text.find(['=', ':']).ok_or("expected KEY=VALUE, for example Authorization=Bearer\\ TOKEN")?;
     let (key, value) = (text[..at].trim(), text[at + 1..].trim());
     if key.is_empty() {

@@ -77,6 +77,7 @@ fn written(status: &Status) -> String {
     out.push_str("servers\n");
     for server in &status.servers {
         _ = writeln!(out, "  {}", servers::line(server));
+        super::snapshot::alarms(&mut out, &server.split_views);
     }
     none_where(status.servers.is_empty(), &mut out);
     out

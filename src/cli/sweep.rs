@@ -63,6 +63,7 @@ fn written(sweep: &Sweep) -> String {
     for swept in &sweep.servers {
         let outcome = swept.outcome.map_or("not asked", Outcome::as_str);
         _ = writeln!(out, "{:<20} {outcome:<14} {}", swept.server.as_str(), told(swept));
+        super::snapshot::alarms(&mut out, &swept.split_views);
     }
     for draft in &sweep.drafts {
         _ = writeln!(

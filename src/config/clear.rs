@@ -29,6 +29,14 @@ pub fn clear(spec: &mut ServerSpec) -> Vec<String> {
             }
         }
     }
+    for context in &mut spec.contexts {
+        for (name, text) in &mut context.headers {
+            named(&format!("headers under {}", context.name), name, text, &mut taken);
+        }
+        for (name, text) in &mut context.env {
+            named(&format!("env under {}", context.name), name, text, &mut taken);
+        }
+    }
     taken.notes
 }
 

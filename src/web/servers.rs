@@ -37,11 +37,14 @@ struct Server {
 }
 
 impl Server {
-    /// The digest of the good listing before this one, where the content is another.
+    /// The digest of the good listing before this one under the same context, where the content is another.
     fn changed_from(&self, position: usize) -> Option<&crate::json::Digest> {
-        let listing = self.server.listings.get(position)?.digest.as_ref()?;
-        let before = self.server.listings.iter().skip(position + 1).find_map(|l| l.digest.as_ref())?;
-        (before != listing).then_some(before)
+        let listing = self.server.listings.get(position)?;
+        let context = &listing.provenance.auth_context;
+        let earlier = self.server.listings.iter().skip(position + 1);
+        let before =
+            earlier.filter(|l| l.provenance.auth_context == *context).find_map(|l| l.digest.as_ref())?;
+        (before != listing.digest.as_ref()?).then_some(before)
     }
 }
 

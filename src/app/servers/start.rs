@@ -1,10 +1,12 @@
 //! From a symbolic source to one that can be asked, and what the values of its variables must not reach.
 
+use std::collections::BTreeMap;
+
 use crate::{
     app::{AppError, Kind},
     catalog::{
         ServerSource, ServerSpec,
-        server::{Symbolic, Unresolved},
+        server::{AuthContext, Symbolic, Unresolved},
     },
     mcp::{self, Limits, Source},
     secret,
@@ -17,18 +19,34 @@ pub(in crate::app) type Variables = dyn Fn(&str) -> Option<String> + Send + Sync
 /// Shorter values are words that occur anywhere.
 const SHORTEST_HIDDEN: usize = 6;
 
-/// A source whose references are resolved. Never stored, never shown.
+/// A source whose references are resolved, under one authorization context. Never stored, never shown.
 pub(super) struct Start {
+    context: String,
     source: Source,
     /// What was put in, and the reference that stood there.
     values: Vec<(String, String)>,
 }
 
-/// Resolves a spec's references.
+/// Resolves a spec's references, once for each of its authorization contexts; the first is the one that catalogs rely on.
 ///
 /// # Errors
 /// Where a variable is not set, or what comes out can never be a source.
-pub(super) fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Start, AppError> {
+pub(super) fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Vec<Start>, AppError> {
+    let none = AuthContext { name: "default".to_owned(), headers: BTreeMap::new(), env: BTreeMap::new() };
+    let contexts = if spec.contexts.is_empty() { std::slice::from_ref(&none) } else { &spec.contexts };
+    contexts.iter().map(|context| under(context, spec, variables)).collect()
+}
+
+/// Lists a server under each of its contexts, one after the other: it is one server.
+pub(super) async fn list(starts: Vec<Start>, spec: &ServerSpec, limits: &Limits) -> Vec<Listing> {
+    let mut listings = Vec::new();
+    for start in starts {
+        listings.push(start.list(spec, limits).await);
+    }
+    listings
+}
+
+fn under(context: &AuthContext, spec: &ServerSpec, variables: &Variables) -> Result<Start, AppError> {
     let name = &spec.name;
     let mut values = Vec::new();
     let mut resolve = |text: &Symbolic| {
@@ -44,7 +62,7 @@ pub(super) fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Start
     let source = match &spec.source {
         ServerSource::Stdio { program, args, env, cwd } => {
             let mut set = Vec::new();
-            for (key, text) in env {
+            for (key, text) in with(env, &context.env) {
                 let value = resolve(text)?;
                 if !(value.is_empty() && may_be_left_out(text)) {
                     set.push((key.clone(), value));
@@ -56,7 +74,7 @@ pub(super) fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Start
         }
         ServerSource::Http { url, headers, transport: _ } => {
             let mut sent = Vec::new();
-            for (key, text) in headers {
+            for (key, text) in with(headers, &context.headers) {
                 let value = resolve(text)?;
                 if !(value.is_empty() && may_be_left_out(text)) {
                     sent.push((key.clone(), value));
@@ -68,12 +86,20 @@ pub(super) fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Start
     // The longest first: one value may be a part of another.
     values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
     values.dedup();
-    let start = |source| Start { source, values: values.clone() };
+    let start = |source| Start { context: context.name.clone(), source, values: values.clone() };
     source.map(start).map_err(|error| {
         let message = Hidden(&values).text(&error.to_string());
         AppError::new(Kind::Invalid, "invalid-source", format!("server `{name}` cannot be asked: {message}"))
             .help("correct it where it was imported from, and import it with `--replace`")
     })
+}
+
+/// The source's own, and those of the context in their place.
+fn with<'a>(
+    own: &'a BTreeMap<String, Symbolic>,
+    more: &'a BTreeMap<String, Symbolic>,
+) -> BTreeMap<&'a String, &'a Symbolic> {
+    own.iter().chain(more).collect()
 }
 
 /// A variable or header that is nothing but a reference with an empty default, `${VAR:-}`: not set, it is left out.
@@ -96,7 +122,7 @@ fn unresolved(spec: &ServerSpec, error: Unresolved) -> AppError {
 
 impl Start {
     /// Lists the server.
-    pub(super) async fn list(self, spec: &ServerSpec, limits: &Limits) -> Listing {
+    async fn list(self, spec: &ServerSpec, limits: &Limits) -> Listing {
         let listing = mcp::list(&self.source, limits).await;
         self.told(listing, spec)
     }
@@ -104,6 +130,7 @@ impl Start {
     /// A listing as it may be kept: with references, not their values.
     fn told(&self, mut listing: Listing, spec: &ServerSpec) -> Listing {
         listing.provenance.target = super::shown(&spec.source);
+        listing.provenance.auth_context.clone_from(&self.context);
         let hidden = Hidden(&self.values);
         let evidence = &mut listing.evidence;
         for text in [&mut evidence.message, &mut evidence.help, &mut evidence.stderr_tail] {

@@ -23,6 +23,9 @@ pub struct ServerSummary {
     last: Option<Listing>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_ok: Option<Listing>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<DateTime<Utc>>,
+    split_views: Vec<view::SplitView>,
 }
 
 impl From<view::ServerSummary> for ServerSummary {
@@ -32,6 +35,8 @@ impl From<view::ServerSummary> for ServerSummary {
             source: s.source,
             last: s.last.map(Listing::from),
             last_ok: s.last_ok.map(Listing::from),
+            asked: s.asked,
+            split_views: s.split_views,
         }
     }
 }
@@ -43,8 +48,11 @@ pub struct Server {
     name: ServerName,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<DateTime<Utc>>,
     listings: Vec<Listing>,
     tools: Vec<Tool>,
+    split_views: Vec<view::SplitView>,
 }
 
 impl From<view::ServerPage> for Server {
@@ -52,6 +60,8 @@ impl From<view::ServerPage> for Server {
         Self {
             name: s.name,
             source: s.source,
+            asked: s.asked,
+            split_views: s.split_views,
             listings: s.listings.into_iter().map(Listing::from).collect(),
             tools: s.tools.into_iter().map(Tool::from).collect(),
         }
@@ -72,6 +82,7 @@ pub struct Listing {
     provenance: Provenance,
     evidence: Evidence,
     surfaces: Vec<view::SurfaceRow>,
+    primary: bool,
 }
 
 impl From<view::ListingRow> for Listing {
@@ -85,6 +96,7 @@ impl From<view::ListingRow> for Listing {
             provenance: l.provenance,
             evidence: l.evidence,
             surfaces: l.surfaces,
+            primary: l.primary,
         }
     }
 }

@@ -73,6 +73,12 @@ impl Events for SqliteStore {
         rows.into_iter().map(Event::try_from).collect()
     }
 
+    async fn note(&self, event: NewEvent) -> Result<()> {
+        let mut tx = self.write().await?;
+        append(&mut tx, event).await?;
+        Ok(tx.commit().await?)
+    }
+
     async fn events_after(&self, seq: i64, count: usize) -> Result<Vec<Event>> {
         let rows: Vec<Row> = sqlx::query_as("SELECT * FROM events WHERE seq > $1 ORDER BY seq LIMIT $2")
             .bind(seq)

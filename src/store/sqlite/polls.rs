@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{SqliteStore, parsed, time};
+use super::{SqliteStore, parsed, parsed_opt, time};
 use crate::{
     name::ServerName,
-    store::{Claim, Polls, Result},
+    store::{Claim, Next, Polls, Result},
 };
 
 #[async_trait]
@@ -66,27 +66,30 @@ impl Polls for SqliteStore {
         Ok(held == 1)
     }
 
-    async fn end_claim(
-        &self,
-        holder: &str,
-        server: &ServerName,
-        due: DateTime<Utc>,
-        failures: u32,
-    ) -> Result<bool> {
+    async fn end_claim(&self, holder: &str, server: &ServerName, next: Next) -> Result<bool> {
         let mut tx = self.write().await?;
         let held = sqlx::query(
-            "UPDATE polls SET due = $3, failures = $4, holder = NULL, held_until = NULL
+            "UPDATE polls SET asked = $3, due = $4, failures = $5, holder = NULL, held_until = NULL
              WHERE server = $2 AND holder = $1",
         )
         .bind(holder)
         .bind(server.as_str())
-        .bind(time(due))
-        .bind(i64::from(failures))
+        .bind(time(next.asked))
+        .bind(time(next.due))
+        .bind(i64::from(next.failures))
         .execute(&mut *tx)
         .await?
         .rows_affected();
         tx.commit().await?;
         Ok(held == 1)
+    }
+
+    async fn asked(&self, server: &ServerName) -> Result<Option<DateTime<Utc>>> {
+        let text: Option<Option<String>> = sqlx::query_scalar("SELECT asked FROM polls WHERE server = $1")
+            .bind(server.as_str())
+            .fetch_optional(&self.reader)
+            .await?;
+        parsed_opt("time of a poll", text.flatten().as_deref())
     }
 
     async fn next_due(&self, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {

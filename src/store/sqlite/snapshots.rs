@@ -27,6 +27,7 @@ struct Row {
     provenance: String,
     evidence: String,
     surfaces: String,
+    is_primary: bool,
 }
 
 impl TryFrom<Row> for ListingRow {
@@ -42,6 +43,7 @@ impl TryFrom<Row> for ListingRow {
             provenance: from_json("provenance", &row.provenance)?,
             evidence: from_json("evidence", &row.evidence)?,
             surfaces: from_json("surfaces", &row.surfaces)?,
+            primary: row.is_primary,
         })
     }
 }
@@ -60,8 +62,9 @@ impl Snapshots for SqliteStore {
         }
         let surfaces: Vec<SurfaceRow> = listing.surfaces.iter().map(SurfaceRow::from).collect();
         let id: i64 = sqlx::query_scalar(
-            "INSERT INTO listings (server, at, outcome, snapshot, provenance, evidence, surfaces)
-             VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+            "INSERT INTO listings
+                 (server, at, outcome, snapshot, provenance, evidence, surfaces, context, is_primary)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
         )
         .bind(listing.server.as_str())
         .bind(time(listing.at))
@@ -70,13 +73,15 @@ impl Snapshots for SqliteStore {
         .bind(to_json("provenance", &listing.provenance)?)
         .bind(to_json("evidence", &listing.evidence)?)
         .bind(to_json("surfaces", &surfaces)?)
+        .bind(&listing.provenance.auth_context)
+        .bind(listing.primary)
         .fetch_one(&mut *tx)
         .await?;
         events::append(&mut tx, event.with("listing", id)).await?;
         tx.commit().await?;
         let (digest, tools) = held.unzip();
-        let NewListing { server, at, outcome, provenance, evidence, .. } = listing;
-        Ok(ListingRow { id, server, at, outcome, digest, tools, provenance, evidence, surfaces })
+        let NewListing { server, at, outcome, provenance, evidence, primary, .. } = listing;
+        Ok(ListingRow { id, server, at, outcome, digest, tools, provenance, evidence, surfaces, primary })
     }
 
     async fn servers(&self) -> Result<Vec<ServerName>> {
@@ -88,7 +93,8 @@ impl Snapshots for SqliteStore {
 
     async fn listings(&self, server: &ServerName, count: usize) -> Result<Vec<ListingRow>> {
         let rows: Vec<Row> = sqlx::query_as(
-            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces
+            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces,
+                 l.is_primary
              FROM listings l LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
              WHERE l.server = $1 ORDER BY l.id DESC LIMIT $2",
         )
@@ -101,14 +107,45 @@ impl Snapshots for SqliteStore {
 
     async fn last_ok(&self, server: &ServerName) -> Result<Option<ListingRow>> {
         let row: Option<Row> = sqlx::query_as(
-            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces
+            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces,
+                 l.is_primary
              FROM listings l JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
-             WHERE l.server = $1 ORDER BY l.id DESC LIMIT 1",
+             WHERE l.server = $1 AND l.is_primary ORDER BY l.id DESC LIMIT 1",
         )
         .bind(server.as_str())
         .fetch_optional(&self.reader)
         .await?;
         row.map(ListingRow::try_from).transpose()
+    }
+
+    async fn last_by_context(&self, server: &ServerName, ok: bool) -> Result<Vec<ListingRow>> {
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces,
+                 l.is_primary
+             FROM listings l LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
+             WHERE l.id IN (SELECT MAX(id) FROM listings
+                            WHERE server = $1 AND (snapshot IS NOT NULL OR NOT $2) GROUP BY context)
+             ORDER BY l.context",
+        )
+        .bind(server.as_str())
+        .bind(ok)
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(ListingRow::try_from).collect()
+    }
+
+    async fn tool_digests(&self, server: &ServerName, snapshot: &Digest) -> Result<Vec<(String, Digest)>> {
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "SELECT k.tool, k.raw FROM snapshot_tools t
+             JOIN contracts k ON k.content = t.content AND k.policy = $3
+             WHERE t.server = $1 AND t.snapshot = $2 ORDER BY t.position",
+        )
+        .bind(server.as_str())
+        .bind(snapshot.as_str())
+        .bind(contract::POLICY)
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(|(tool, raw)| Ok((tool, parsed("digest of a tool", &raw)?))).collect()
     }
 
     async fn snapshot(&self, server: &ServerName, digest: &Digest) -> Result<Option<Snapshot>> {
@@ -209,7 +246,8 @@ fn items(what: &'static str, texts: Vec<String>) -> Result<Vec<RawItem>> {
 /// The digest of a server's newest snapshot, as this transaction sees it.
 pub(super) async fn newest(db: &mut SqliteConnection, server: &ServerName) -> Result<Option<Digest>> {
     let text: Option<String> = sqlx::query_scalar(
-        "SELECT snapshot FROM listings WHERE server = $1 AND snapshot IS NOT NULL ORDER BY id DESC LIMIT 1",
+        "SELECT snapshot FROM listings WHERE server = $1 AND snapshot IS NOT NULL AND is_primary
+         ORDER BY id DESC LIMIT 1",
     )
     .bind(server.as_str())
     .fetch_optional(db)

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use toolpact::{
     app::{
         App, Clock,
@@ -10,7 +10,7 @@ use toolpact::{
         servers,
     },
     config::Options,
-    store::{Polls as _, sqlite::SqliteStore},
+    store::{Next, Polls as _, sqlite::SqliteStore},
 };
 
 use crate::{
@@ -104,7 +104,8 @@ async fn what_a_poller_left_that_is_gone_is_taken_over_when_its_lease_ends() {
     assert_eq!(turn(&app, "one").await, [GONE]);
     // The first one was only slow: what it wanted to write is not written.
     assert!(!store.renew_claim("killed", &is("gone"), noon()).await.expect("asked"));
-    assert!(!store.end_claim("killed", &is("gone"), noon(), 0).await.expect("asked"));
+    let next = Next { asked: noon(), due: noon(), failures: 0 };
+    assert!(!store.end_claim("killed", &is("gone"), next).await.expect("asked"));
     assert_eq!(turn(&app, "one").await, [""; 0]);
 }
 
@@ -115,4 +116,26 @@ async fn a_server_that_is_registered_no_more_is_not_asked() {
     app.remove_server(&is("good"), "ann").await.expect("removed");
     hands.forward(60);
     assert_eq!(turn(&app, "one").await, [GONE]);
+}
+
+#[tokio::test]
+async fn polls_that_bring_no_news_are_not_recorded() {
+    let (app, _, hands) = two_servers().await;
+    turn(&app, "one").await;
+    let recorded = || async {
+        let events = app.events(100).await.expect("events");
+        events.iter().filter(|e| e.kind == "snapshot.recorded").count()
+    };
+    assert_eq!(recorded().await, 2);
+    for _ in 0..5 {
+        hands.forward(200);
+        assert_eq!(turn(&app, "one").await, [GONE, GOOD]);
+    }
+    assert_eq!(recorded().await, 2);
+    let page = app.server(&is("good")).await.expect("there");
+    assert_eq!(page.listings.len(), 1);
+    assert_eq!(page.asked, Some(hands.now().trunc_subsecs(6)), "that it was asked is known all the same");
+    // What a person asks for is recorded.
+    app.snapshot_registered(&is("good"), "ann").await.expect("asked");
+    assert_eq!(recorded().await, 3);
 }

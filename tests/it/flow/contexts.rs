@@ -1,0 +1,114 @@
+//! One server under several credentials: what each is told, and that catalogs rely on the first.
+
+use std::collections::BTreeMap;
+
+use toolpact::{
+    app::{App, Kind, servers, view::Drift},
+    catalog::server::AuthContext,
+    config::Options,
+    snapshot::Outcome,
+};
+
+use super::refused;
+use crate::{
+    command::{answers, script},
+    support::{app, is},
+};
+
+/// A server that lists by the variable `ROLE`: `admin` gets a tool more than `reader`, `spy` gets another `find`, and
+/// nobody else gets anything.
+async fn orders(app: &App) {
+    let tool = |name: &str, words: &str| {
+        format!(r#"{{"name":"{name}","description":"{words}","inputSchema":{{"type":"object"}}}}"#)
+    };
+    let list = |tools: &[String]| answers(&format!(r#"{{"tools":[{}]}}"#, tools.join(",")));
+    let (find, drop, other) =
+        (tool("find", "finds"), tool("drop", "drops"), tool("find", "finds, and tells"));
+    let list = format!(
+        "case $ROLE in admin) {} ;; reader) {} ;; spy) {} ;; *) exit 9 ;; esac",
+        list(&[find.clone(), drop]),
+        list(&[find]),
+        list(&[other]),
+    );
+    let text =
+        serde_json::json!({"mcpServers": {"orders": {"command": "bash", "args": ["-c", script(&list)]}}});
+    let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");
+    assert!(app.import(found, false, false, "ann").await.expect("imported").applied);
+}
+
+fn role(name: &str) -> AuthContext {
+    let env = BTreeMap::from([("ROLE".to_owned(), name.into())]);
+    AuthContext { name: name.to_owned(), headers: BTreeMap::new(), env }
+}
+
+async fn under(app: &App, name: &str) {
+    app.set_context(&is("orders"), role(name), false, "ann").await.expect("set");
+}
+
+#[tokio::test]
+async fn a_list_may_vary_by_who_asks_and_a_tool_may_not() {
+    let (app, _store) = app().await;
+    orders(&app).await;
+    under(&app, "admin").await;
+    under(&app, "reader").await;
+    let recorded = app.snapshot_registered(&is("orders"), "ann").await.expect("asked");
+    assert_eq!((recorded.listing.tools, &recorded.drift), (Some(2), &Drift::First));
+    assert_eq!(recorded.contexts.len(), 1);
+    assert_eq!((recorded.contexts[0].0.tools, &recorded.contexts[0].1), (Some(1), &Drift::First));
+    assert_eq!(recorded.split_views, [], "a tool more is no split view");
+
+    under(&app, "spy").await;
+    let recorded = app.snapshot_registered(&is("orders"), "ann").await.expect("asked");
+    assert_eq!(recorded.drift, Drift::Identical, "each context is compared with itself");
+    let told: Vec<String> = recorded.split_views.iter().map(|v| v.told()).collect();
+    assert_eq!(told, ["tool `find` is one thing under admin and reader and another under spy"]);
+    let alarms = app.events(100).await.expect("events").into_iter().filter(|e| e.kind == "server.split-view");
+    assert_eq!(alarms.count(), 1);
+    let page = app.server(&is("orders")).await.expect("there");
+    assert_eq!(
+        (page.tools.len(), page.split_views.len()),
+        (2, 1),
+        "the first context is what it is known by"
+    );
+    let summary = app.servers().await.expect("there").remove(0);
+    assert_eq!(summary.last.expect("listed").tools, Some(2));
+}
+
+#[tokio::test]
+async fn a_context_that_fails_changes_nothing_for_the_others() {
+    let (app, _store) = app().await;
+    orders(&app).await;
+    under(&app, "admin").await;
+    under(&app, "stranger").await;
+    let recorded = app.snapshot_registered(&is("orders"), "ann").await.expect("asked");
+    assert_eq!(recorded.listing.outcome, Outcome::Ok);
+    assert_eq!(recorded.contexts[0].0.outcome, Outcome::Unavailable);
+    let sweep = app.sweep(app.registered().await.expect("there"), 4, "ann", |_| {}).await.expect("swept");
+    assert!(!sweep.is_whole());
+    assert!(sweep.servers[0].message.starts_with("under stranger: "), "{}", sweep.servers[0].message);
+    assert_eq!(sweep.servers[0].tools, Some(2));
+}
+
+#[tokio::test]
+async fn a_context_that_is_of_no_use_is_refused() {
+    let (app, _store) = app().await;
+    orders(&app).await;
+    let with = |headers: &[(&str, &str)], env: &[(&str, &str)], name: &str| {
+        let map = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).into())).collect::<BTreeMap<_, _>>()
+        };
+        AuthContext { name: name.to_owned(), headers: map(headers), env: map(env) }
+    };
+    for (context, remove, words) in [
+        (with(&[("X-Role", "a")], &[], "a"), false, "headers are for a URL"),
+        (with(&[], &[("API_KEY", "abcdef0123456789")], "a"), false, "holds a secret"),
+        (with(&[], &[], " "), false, "a context's name has"),
+        (with(&[], &[], "a"), true, "has no context `a`"),
+    ] {
+        let (kind, code, message) =
+            refused(app.set_context(&is("orders"), context.clone(), remove, "ann").await);
+        assert_eq!((kind, code), (Kind::Invalid, "invalid-context"), "{context:?}");
+        assert!(message.contains(words) && !message.contains("abcdef"), "{message}");
+    }
+    assert!(app.registered().await.expect("there")[0].contexts.is_empty());
+}
