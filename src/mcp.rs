@@ -3,8 +3,9 @@
 //! Our own, because the official SDK drops fields, loses whole pages on one odd tool and hangs on bad lines. It asks,
 //! it never acts: no tool is called, nothing a server names is fetched, no capability is declared that a server could
 //! use. In reading order: `era` says how a conversation begins, `message` what travels, `pages` how a list is read,
-//! `stdio` and `http` how it gets there; `command` says what is shown of a server's command, `demo` is a server to try.
+//! `stdio` and `http` how it gets there, `changes` how a server is followed; `command` says what is shown of a server's command, `demo` is a server to try.
 
+mod changes;
 mod command;
 pub mod demo;
 mod era;
@@ -23,9 +24,10 @@ use std::{collections::HashSet, fmt, path::PathBuf, time::Duration};
 use crate::{
     contract::Contract,
     json,
-    snapshot::{Listing, Outcome, RawTool, Transport},
+    snapshot::{Listing, Outcome, RawTool},
 };
 
+pub use changes::{Ended, changes};
 use process::Start;
 pub use reach::{IpNet, Reach};
 use record::{Failure, Record, Try, printable};
@@ -180,11 +182,7 @@ pub async fn list_tools(source: &Source, limits: &Limits) -> Listing {
 }
 
 async fn listed(source: &Source, limits: &Limits, everything: bool) -> Listing {
-    let transport = match source {
-        Source::Stdio { .. } => Transport::Stdio,
-        Source::Http { .. } => Transport::Http,
-    };
-    let mut record = Record::new(transport, source.target());
+    let mut record = Record::of(source);
     record.everything = everything;
     let ended = match source {
         Source::Stdio { program, args, env, cwd } => {

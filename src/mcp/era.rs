@@ -13,6 +13,7 @@ use crate::{
 };
 
 use super::{
+    changes,
     message::{self, Reply},
     record::{Failure, Record, Try, printable},
 };
@@ -46,14 +47,24 @@ pub(super) struct Params<'a> {
     /// The server's own text, sent back byte for byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a RawValue>,
+    /// What a subscription is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notifications: Option<Value>,
 }
 
 impl Dialect {
     pub(super) fn params<'a>(&self, cursor: Option<&'a RawValue>) -> Params<'a> {
-        match self {
-            Self::Legacy(_) => Params { meta: None, cursor },
-            Self::Modern(version) => Params { meta: Some(meta(version)), cursor },
-        }
+        let meta = match self {
+            Self::Legacy(_) => None,
+            Self::Modern(version) => Some(meta(version)),
+        };
+        Params { meta, cursor, notifications: None }
+    }
+
+    /// The parameters of `subscriptions/listen`.
+    pub(super) fn listen_params(&self) -> Params<'static> {
+        let wanted = changes::FILTER.iter().map(|key| ((*key).to_owned(), Value::Bool(true))).collect();
+        Params { notifications: Some(Value::Object(wanted)), ..self.params(None) }
     }
 }
 

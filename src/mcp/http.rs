@@ -5,6 +5,7 @@
 //! secrets. Neither those nor the session's id are ever kept or printed.
 
 mod endpoint;
+mod follow;
 mod handshake;
 mod http_sse;
 mod refusal;
@@ -30,6 +31,7 @@ use super::{
 };
 
 pub(super) use endpoint::{Endpoint, without_secrets};
+pub(super) use follow::follow;
 
 use endpoint::client;
 use refusal::{cause, redirect, refusal};
@@ -61,29 +63,7 @@ pub(super) async fn list(
     limits: &Limits,
     record: &mut Record,
 ) -> Try<()> {
-    let endpoint = Endpoint::parse(url, headers).map_err(|error| {
-        Failure::new(Outcome::Unavailable, error.to_string()).help("correct the server's source")
-    })?;
-    if let Some(address) = limits.reach.refuses(&endpoint.url) {
-        let cause = format!("{} is not called: {address} is no public address", record.name());
-        return Err(Failure::new(Outcome::Unavailable, cause).help(REACH));
-    }
-    let client = client(&endpoint.url, &limits.reach).map_err(|error| {
-        Failure::new(Outcome::Unavailable, format!("{} cannot be called: {}", record.name(), cause(&error)))
-            .help("https needs the system's root certificates (package ca-certificates, or SSL_CERT_FILE)")
-    })?;
-    let mut connection = Connection {
-        client,
-        endpoint,
-        dialect: Dialect::Modern(era::MODERN.to_owned()),
-        session: None,
-        stream: None,
-        old_transport: false,
-        last_id: 0,
-        deadline: Instant::now() + limits.total,
-        limits,
-        record,
-    };
+    let mut connection = Connection::to(url, headers, limits, record)?;
     let ended = match connection.begin().await {
         Ok(()) => pages::read(&mut connection).await,
         Err(failure) => Err(failure),
@@ -102,13 +82,44 @@ struct Connection<'a> {
     stream: Option<Stream>,
     /// An answer began as a stream of HTTP+SSE does.
     old_transport: bool,
+    /// Where a server that is followed says what changed, and the request that it answers.
+    news: Option<(u64, Stream)>,
     last_id: u64,
     deadline: Instant,
     limits: &'a Limits,
     record: &'a mut Record,
 }
 
-impl Connection<'_> {
+impl<'a> Connection<'a> {
+    fn to(url: &str, headers: &[(String, String)], limits: &'a Limits, record: &'a mut Record) -> Try<Self> {
+        let endpoint = Endpoint::parse(url, headers).map_err(|error| {
+            Failure::new(Outcome::Unavailable, error.to_string()).help("correct the server's source")
+        })?;
+        if let Some(address) = limits.reach.refuses(&endpoint.url) {
+            let cause = format!("{} is not called: {address} is no public address", record.name());
+            return Err(Failure::new(Outcome::Unavailable, cause).help(REACH));
+        }
+        let client = client(&endpoint.url, &limits.reach).map_err(|error| {
+            let message = format!("{} cannot be called: {}", record.name(), cause(&error));
+            Failure::new(Outcome::Unavailable, message).help(
+                "https needs the system's root certificates (package ca-certificates, or SSL_CERT_FILE)",
+            )
+        })?;
+        Ok(Self {
+            client,
+            endpoint,
+            dialect: Dialect::Modern(era::MODERN.to_owned()),
+            session: None,
+            stream: None,
+            old_transport: false,
+            news: None,
+            last_id: 0,
+            deadline: Instant::now() + limits.total,
+            limits,
+            record,
+        })
+    }
+
     // -- what travels -----------------------------------------------------------------------------------------------
 
     /// One request and its answer. A failure with an HTTP status is an answer that HTTP gave.
@@ -276,19 +287,8 @@ impl Connection<'_> {
             ));
         };
         tokio::time::sleep_until(then).await;
-        let mut request = self
-            .client
-            .get(self.endpoint.url.clone())
-            .headers(self.endpoint.headers.clone())
-            .headers(self.version_header())
-            .header(ACCEPT, "text/event-stream")
-            .header(LAST_EVENT_ID, last_id);
-        if let Some(session) = &self.session {
-            request = request.header(SESSION, session.clone());
-        }
-        let Ok(Ok(response)) = timeout_at(until, request.send()).await else { return Ok(None) };
-        let more = response.status().is_success() && content_type(&response) == "text/event-stream";
-        Ok(more.then_some(response))
+        // How it refuses is nobody's business: the answer did not come.
+        Ok(self.get(Some(last_id), until).await.ok())
     }
 
     /// Deals with messages; gives the answer to our request.
@@ -305,7 +305,7 @@ impl Connection<'_> {
                     answer = Some(Err(error));
                 }
                 Message::Reply { .. } => {}
-                Message::Notification { method } => self.record.hear(&method),
+                Message::Notification { method, params } => self.record.hear(&method, params.as_deref()),
                 Message::Request { id, method } => {
                     let until = self.until(COURTESY);
                     // Boxed: `post` is not recursive, but its size would double here.

@@ -32,6 +32,8 @@ pub(super) enum Message {
     Notification {
         /// What.
         method: String,
+        /// About what, as sent.
+        params: Option<Box<RawValue>>,
     },
 }
 
@@ -74,6 +76,8 @@ struct Envelope<'a> {
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
     // `null` is a result too, though never a tools list.
     #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
@@ -95,7 +99,7 @@ fn one(text: &str, unversioned: &mut bool) -> Option<Message> {
         let method: String = serde_json::from_str(method.get()).ok()?;
         return Some(match envelope.id {
             Some(id) => Message::Request { id: id.to_owned(), method },
-            None => Message::Notification { method },
+            None => Message::Notification { method, params: envelope.params.map(ToOwned::to_owned) },
         });
     }
     let reply = match (envelope.error, envelope.result) {

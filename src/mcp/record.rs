@@ -5,9 +5,14 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
-use crate::snapshot::{Evidence, Listing, Outcome, Provenance, RawItem, RawTool, SurfaceListing, Transport};
+use crate::{
+    json,
+    snapshot::{Evidence, Listing, Outcome, Provenance, RawItem, RawTool, SurfaceListing, Transport},
+};
+
+use super::{Source, changes};
 
 /// Warnings kept. One odd server could otherwise fill a database with them.
 const MAX_WARNINGS: usize = 50;
@@ -72,6 +77,8 @@ pub(super) struct Record {
     pub(super) list: Partial,
     /// What the server said of its lists since the one that is being read was begun.
     pub(super) heard: BTreeSet<Changed>,
+    /// Whether the server honours a subscription, once it said so.
+    pub(super) acknowledged: Option<bool>,
 }
 
 /// What was read of a list so far.
@@ -103,7 +110,7 @@ impl Changed {
 }
 
 impl Record {
-    pub(super) fn new(transport: Transport, target: String) -> Self {
+    fn new(transport: Transport, target: String) -> Self {
         let provenance = Provenance { transport, ..Provenance::file(&target) };
         Self {
             started: Instant::now(),
@@ -114,6 +121,7 @@ impl Record {
             surfaces: Vec::new(),
             list: Partial::default(),
             heard: BTreeSet::new(),
+            acknowledged: None,
         }
     }
 
@@ -122,9 +130,22 @@ impl Record {
         format!("`{}`", printable(&self.provenance.target, 120))
     }
 
+    /// The record of a listing that begins now.
+    pub(super) fn of(source: &Source) -> Self {
+        let transport = match source {
+            Source::Stdio { .. } => Transport::Stdio,
+            Source::Http { .. } => Transport::Http,
+        };
+        Self::new(transport, source.target())
+    }
+
     /// Takes in what the server tells.
-    pub(super) fn hear(&mut self, method: &str) {
+    pub(super) fn hear(&mut self, method: &str, params: Option<&RawValue>) {
         self.heard.extend(Changed::of(method));
+        if method == "notifications/subscriptions/acknowledged" {
+            let params = params.and_then(|params| json::parse(params.get()).ok()).unwrap_or_default();
+            self.acknowledged = Some(changes::honours(&params));
+        }
     }
 
     /// Notes a deviation that does not hinder, once.
@@ -152,9 +173,19 @@ impl Record {
         self.evidence.elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 
-    pub(super) fn into_listing(self, ended: Try<()>) -> Listing {
-        let Self { mut evidence, provenance, tools, surfaces, started: _, everything: _, list: _, heard: _ } =
-            self;
+    /// Another listing begins, on the same connection.
+    pub(super) fn began(&mut self) {
+        self.started = Instant::now();
+    }
+
+    pub(super) fn into_listing(mut self, ended: Try<()>) -> Listing {
+        self.cut_listing(ended)
+    }
+
+    /// The listing that ends here; what is known of the server stays for the next.
+    pub(super) fn cut_listing(&mut self, ended: Try<()>) -> Listing {
+        let mut evidence = std::mem::take(&mut self.evidence);
+        let (tools, mut surfaces) = (std::mem::take(&mut self.tools), std::mem::take(&mut self.surfaces));
         let outcome = match ended {
             Ok(()) => Outcome::Ok,
             Err(failure) => {
@@ -163,11 +194,11 @@ impl Record {
                 evidence.http_status = failure.http_status;
                 evidence.retry_after = failure.retry_after;
                 evidence.rpc_error = failure.rpc_error;
+                surfaces.clear();
                 failure.outcome
             }
         };
-        let surfaces = if outcome == Outcome::Ok { surfaces } else { Vec::new() };
-        Listing { outcome, evidence, provenance, tools, surfaces }
+        Listing { outcome, evidence, provenance: self.provenance.clone(), tools, surfaces }
     }
 }
 

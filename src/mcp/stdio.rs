@@ -3,6 +3,8 @@
 //! Lines are read with a cap and told apart by what they are, never by when they come: logs, notifications and requests
 //! of the server's may stand anywhere between two answers.
 
+mod follow;
+
 use std::{io, process::ExitStatus};
 
 use serde::Serialize;
@@ -24,23 +26,18 @@ use super::{
     record::{Failure, Record, Try, printable},
 };
 
+pub(super) use follow::follow;
+
 /// Lines taken in after the last page: more than a server says at once, fewer than would cost time.
 const MAX_CATCH_UP: usize = 1_000;
 
+/// When a server went away that owes an answer.
+const BEFORE: &str = "before it answered";
+
 /// Starts the server, lists its tools, ends it.
 pub(super) async fn list(start: &Start<'_>, limits: &Limits, record: &mut Record) -> Try<()> {
-    let deadline = Instant::now() + limits.total;
-    record.provenance.package = package::of(start.program, start.args);
-    let mut connection = Connection::open(start, limits, record, deadline)?;
-    let begun = connection.discover().await;
-    if !matches!(begun, Ok(Begun::Gone)) {
-        return connection.finish(begun).await;
-    }
-    // Some servers end on a request that they do not know: once more, the legacy way straight away.
-    connection.close().await;
-    let mut connection = Connection::open(start, limits, record, deadline)?;
-    let until = connection.until(limits.start);
-    let begun = connection.initialize(None, until).await;
+    let mut connection = Connection::open(start, limits, record)?;
+    let begun = connection.begin(start).await;
     connection.finish(begun).await
 }
 
@@ -59,6 +56,8 @@ struct Connection<'a> {
     last_id: u64,
     /// Requests without an answer, oldest first.
     pending: Vec<u64>,
+    /// The subscription that has not ended.
+    subscription: Option<u64>,
     dialect: Dialect,
     limits: &'a Limits,
     record: &'a mut Record,
@@ -86,39 +85,40 @@ enum Received {
 }
 
 impl<'a> Connection<'a> {
-    fn open(start: &Start<'_>, limits: &'a Limits, record: &'a mut Record, deadline: Instant) -> Try<Self> {
-        let process = Process::start(start).map_err(|error| {
-            let program = printable(start.program, 120);
-            let (cause, help) = match error.kind() {
-                // The system says the same of a folder that is not there as of a program.
-                io::ErrorKind::NotFound if start.cwd.is_some_and(|cwd| !cwd.is_dir()) => {
-                    ("the folder it is to start in does not exist", "check its `cwd`")
-                }
-                io::ErrorKind::NotFound => ("there is no such program", "check its spelling and `PATH`"),
-                io::ErrorKind::PermissionDenied => ("it may not be executed", "check the file's permissions"),
-                _ => ("the system refused", "try the command in a shell"),
-            };
-            let message = match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
-                    format!("`{program}` could not be started: {cause}")
-                }
-                _ => format!("`{program}` could not be started: {cause}: {error}"),
-            };
-            Failure::new(Outcome::Unavailable, message).help(help)
-        })?;
+    fn open(start: &Start<'_>, limits: &'a Limits, record: &'a mut Record) -> Try<Self> {
+        record.provenance.package = package::of(start.program, start.args);
         Ok(Self {
-            process,
+            process: started(start)?,
             partial: Vec::new(),
             last_id: 0,
             pending: Vec::new(),
+            subscription: None,
             dialect: Dialect::Modern(era::MODERN.to_owned()),
+            deadline: Instant::now() + limits.total,
             limits,
             record,
-            deadline,
         })
     }
 
     // -- how a conversation begins ----------------------------------------------------------------------------------
+
+    /// Finds out the era. Some servers end on a request that they do not know: they are started once more, and asked the
+    /// legacy way straight away.
+    async fn begin(&mut self, start: &Start<'_>) -> Try<Begun> {
+        let mut begun = self.discover().await?;
+        if matches!(begun, Begun::Gone) {
+            self.close().await;
+            self.process = started(start)?;
+            self.partial.clear();
+            self.pending.clear();
+            self.last_id = 0;
+            begun = self.initialize(None, self.until(self.limits.start)).await?;
+        }
+        if matches!(begun, Begun::Settled) {
+            self.note_package();
+        }
+        Ok(begun)
+    }
 
     /// Asks the modern way first. A server that says nothing for a while is asked the legacy way as well, on the same
     /// pipe: whether it is slow or does not know the question, the first answer tells. An error that comes late still
@@ -259,7 +259,13 @@ impl<'a> Connection<'a> {
         for message in read.messages {
             match message {
                 Message::Request { id, method } => self.write(&message::answer(&id, &method)).await,
-                Message::Notification { method } => self.record.hear(&method),
+                Message::Notification { method, params } => self.record.hear(&method, params.as_deref()),
+                // A subscription is answered when it ends, whoever waits for something else then.
+                Message::Reply { id: Id::Number(id), .. }
+                    if Some(id) == self.subscription && !self.pending.contains(&id) =>
+                {
+                    self.subscription = None;
+                }
                 Message::Reply { id, reply } => match self.whose(id, &reply) {
                     Some(id) => {
                         self.pending.retain(|pending| *pending != id);
@@ -308,7 +314,7 @@ impl<'a> Connection<'a> {
     }
 
     /// The failure of a server that closed its side.
-    async fn gone(&mut self) -> Box<Failure> {
+    async fn gone(&mut self, when: &str) -> Box<Failure> {
         let name = self.record.name();
         let how = match self.process.ended().await {
             Some(status) => {
@@ -317,18 +323,15 @@ impl<'a> Connection<'a> {
             }
             None => "closed its stdout".to_owned(),
         };
-        Failure::new(Outcome::Unavailable, format!("{name} {how} before it answered"))
+        Failure::new(Outcome::Unavailable, format!("{name} {how} {when}"))
             .help("its stderr may tell why; try the command in a shell")
     }
 
     /// Lists where the conversation has begun, and ends the server.
     async fn finish(mut self, begun: Try<Begun>) -> Try<()> {
         let ended = match begun {
-            Ok(Begun::Settled) => {
-                self.note_package();
-                pages::read(&mut self).await
-            }
-            Ok(Begun::Gone) => Err(self.gone().await),
+            Ok(Begun::Settled) => pages::read(&mut self).await,
+            Ok(Begun::Gone) => Err(self.gone(BEFORE).await),
             Err(failure) => Err(failure),
         };
         self.record.answered();
@@ -369,7 +372,7 @@ impl Peer for Connection<'_> {
                 Received::Silence => {
                     return Err(self.timeout(&format!("answer `{method}`"), self.limits.request));
                 }
-                Received::Gone => return Err(self.gone().await),
+                Received::Gone => return Err(self.gone(BEFORE).await),
             }
         }
     }
@@ -383,6 +386,28 @@ impl Peer for Connection<'_> {
         }
         Ok(())
     }
+}
+
+fn started(start: &Start<'_>) -> Try<Process> {
+    Process::start(start).map_err(|error| {
+        let program = printable(start.program, 120);
+        let (cause, help) = match error.kind() {
+            // The system says the same of a folder that is not there as of a program.
+            io::ErrorKind::NotFound if start.cwd.is_some_and(|cwd| !cwd.is_dir()) => {
+                ("the folder it is to start in does not exist", "check its `cwd`")
+            }
+            io::ErrorKind::NotFound => ("there is no such program", "check its spelling and `PATH`"),
+            io::ErrorKind::PermissionDenied => ("it may not be executed", "check the file's permissions"),
+            _ => ("the system refused", "try the command in a shell"),
+        };
+        let message = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                format!("`{program}` could not be started: {cause}")
+            }
+            _ => format!("`{program}` could not be started: {cause}: {error}"),
+        };
+        Failure::new(Outcome::Unavailable, message).help(help)
+    })
 }
 
 fn how_it_ended(status: ExitStatus) -> String {

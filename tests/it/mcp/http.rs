@@ -1,6 +1,7 @@
 //! Servers behind HTTP: an axum router on a loopback port, one behaviour a row.
 
 mod answers;
+mod follow;
 mod http_sse;
 
 use std::{

@@ -13,29 +13,29 @@ use toolpact::{
 
 use super::{Expected, complaint};
 
-const NO_SUCH_METHOD: &str =
+pub(super) const NO_SUCH_METHOD: &str =
     r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"1.0.0"},"instructions":"be kind"}}"#;
-const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":1,"cacheScope":"public","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"2.0.0"}}}}"#;
-const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-const A: &str = r#"{"name":"a","inputSchema":{"type":"object"}}"#;
-const B: &str = r#"{"name":"b","inputSchema":{"type":"object"}}"#;
+pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"1.0.0"},"instructions":"be kind"}}"#;
+pub(super) const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":1,"cacheScope":"public","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"2.0.0"}}}}"#;
+pub(super) const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+pub(super) const A: &str = r#"{"name":"a","inputSchema":{"type":"object"}}"#;
+pub(super) const B: &str = r#"{"name":"b","inputSchema":{"type":"object"}}"#;
 
 /// Waits for a line.
-const READ: &str = "read -r line || exit 0";
+pub(super) const READ: &str = "read -r line || exit 0";
 /// Waits for the end.
-const REST: &str = "while read -r line; do :; done";
+pub(super) const REST: &str = "while read -r line; do :; done";
 
-fn say(text: &str) -> String {
+pub(super) fn say(text: &str) -> String {
     format!("printf '%s\\n' '{}'", text.replace('\'', r"'\''"))
 }
 
-fn script(steps: &[&str]) -> String {
+pub(super) fn script(steps: &[&str]) -> String {
     steps.join("\n")
 }
 
 /// A legacy server up to its first `tools/list`, which has id 3.
-fn legacy(steps: &[&str]) -> String {
+pub(super) fn legacy(steps: &[&str]) -> String {
     let (refused, initialized) = (say(NO_SUCH_METHOD), say(INITIALIZED));
     let mut all = vec![READ, &refused, READ, &initialized, READ, READ];
     all.extend(steps);
@@ -51,11 +51,11 @@ fn modern(steps: &[&str]) -> String {
 }
 
 /// The answer to `tools/list` number `id`.
-fn page(id: u64, result: &str) -> String {
+pub(super) fn page(id: u64, result: &str) -> String {
     say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
 }
 
-fn tools(id: u64, tools: &[&str]) -> String {
+pub(super) fn tools(id: u64, tools: &[&str]) -> String {
     page(id, &format!(r#"{{"tools":[{}]}}"#, tools.join(",")))
 }
 
