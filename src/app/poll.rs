@@ -8,11 +8,16 @@
 use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use tokio::{sync::Semaphore, task::JoinSet, time};
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task::JoinSet,
+    time,
+};
 
 use super::{App, AppError, view::Recorded};
 use crate::{
     json::Digest,
+    mcp::Ended,
     name::ServerName,
     snapshot::{Evidence, Outcome},
     store::{Claim, Next},
@@ -23,9 +28,6 @@ const ACTOR: &str = "poller";
 /// The longest pause after failures, in intervals: a server that was down for a day is not asked hourly any more, and one
 /// that is back is seen within a few hours.
 const MAX_BACKOFF: u32 = 8;
-/// How long a list is given to hold still after its server said that it changed: servers that load many tools say so for
-/// each.
-const SETTLING: Duration = Duration::from_millis(200);
 /// The longest pause between two looks into the database.
 const LONGEST_LOOK: Duration = Duration::from_secs(30);
 
@@ -61,7 +63,11 @@ pub struct Poller {
     polling: Polling,
     jobs: Arc<Semaphore>,
     listeners: Arc<Semaphore>,
+    told: Arc<Told>,
 }
+
+/// Is told of every server that was asked, or that told something by itself.
+type Told = dyn Fn(&Polled) + Send + Sync;
 
 /// What came of asking one server.
 #[derive(Debug)]
@@ -81,9 +87,14 @@ struct Asked {
 }
 
 impl Poller {
-    /// A poller. `holder` tells it from all others that work on the same database.
+    /// A poller. `holder` tells it from all others that work on the same database; `told` hears what came of it.
     #[must_use]
-    pub fn new(app: App, holder: String, polling: Polling) -> Self {
+    pub fn new(
+        app: App,
+        holder: String,
+        polling: Polling,
+        told: impl Fn(&Polled) + Send + Sync + 'static,
+    ) -> Self {
         let (jobs, listeners) = (polling.jobs.max(1), polling.listeners);
         Self {
             app,
@@ -91,14 +102,15 @@ impl Poller {
             polling,
             jobs: Arc::new(Semaphore::new(jobs)),
             listeners: Arc::new(Semaphore::new(listeners)),
+            told: Arc::new(told),
         }
     }
 
-    /// Asks every server that is due now and that nobody else is asking, and tells `each` as it ends.
+    /// Asks every server that is due now and that nobody else is asking.
     ///
     /// # Errors
     /// Where the store fails.
-    pub async fn turn(&self, mut each: impl FnMut(&Polled)) -> Result<(), AppError> {
+    pub async fn turn(&self) -> Result<(), AppError> {
         let mut asked = JoinSet::new();
         loop {
             for claim in self.claim(self.polling.jobs.saturating_sub(asked.len())).await? {
@@ -106,18 +118,18 @@ impl Poller {
                 asked.spawn(async move {
                     let (server, failures) = (claim.server, claim.failures);
                     tokio::select! {
-                        (asked, polled) = poller.ask(&server, failures) => {
+                        asked = poller.ask(&server, failures) => {
                             poller.app.store.end_claim(&poller.holder, &server, asked.next).await?;
-                            Ok::<_, AppError>(Some(polled))
+                            Ok::<_, AppError>(())
                         }
-                        ended = poller.keep(&server) => ended.map(|()| None),
+                        ended = poller.keep(&server) => ended,
                     }
                 });
             }
             match asked.join_next().await {
                 None => return Ok(()),
                 Some(Err(gone)) => tracing::error!("a listing ended out of turn: {gone}"),
-                Some(Ok(polled)) => _ = polled?.as_ref().map(&mut each),
+                Some(Ok(ended)) => ended?,
             }
         }
     }
@@ -184,29 +196,63 @@ impl Poller {
     }
 
     async fn follow_held(&self, server: &ServerName, failures: u32) -> Result<(), AppError> {
-        let asked = self.ask_and_tell(server, failures).await;
-        self.app.store.end_claim(&self.holder, server, asked.next).await?;
+        let asked = self.ask(server, failures).await;
+        let next = match self.listeners.try_acquire() {
+            Ok(_permit) if asked.listens => self.listen(server, asked.next).await,
+            Ok(_) | Err(_) => asked.next,
+        };
+        self.app.store.end_claim(&self.holder, server, next).await?;
         Ok(())
     }
 
-    async fn ask_and_tell(&self, server: &ServerName, failures: u32) -> Asked {
-        // Never closed.
-        let _permit = self.jobs.acquire().await;
-        let (asked, polled) = self.ask(server, failures).await;
-        match &polled.recorded {
-            Err(error) => tracing::warn!("server `{server}` was not asked: {error}"),
-            Ok(recorded) if recorded.listing.outcome != Outcome::Ok => tracing::warn!(
-                "server `{server}`: {}: {}",
-                recorded.listing.outcome,
-                recorded.listing.evidence.message
-            ),
-            Ok(recorded) => tracing::debug!("server `{server}`: {:?}", recorded.drift),
+    /// Listens to a server until its connection ends; what it lists meanwhile is recorded at once. It is asked when it is
+    /// due as well, for a server may forget to tell.
+    async fn listen(&self, server: &ServerName, mut next: Next) -> Next {
+        let (sender, mut listings) = mpsc::channel(1);
+        let mut following = std::pin::pin!(self.app.follow(server, &sender));
+        loop {
+            let left = (next.due - self.app.now()).to_std().unwrap_or_default();
+            let listing = tokio::select! {
+                biased;
+                Some(listing) = listings.recv() => Some(listing),
+                ended = &mut following => match ended {
+                    // The connection is gone: the server is asked when it is due, and listened to again then.
+                    Ok(Ended::Lost(listing)) => {
+                        tracing::debug!("server `{server}` is listened to no more: {}", listing.evidence.message);
+                        return next;
+                    }
+                    Ok(Ended::Unheard | Ended::Unsupported(_)) => return next,
+                    Err(error) => {
+                        tracing::warn!("server `{server}` is not listened to: {error}");
+                        return next;
+                    }
+                },
+                () = time::sleep(left) => None,
+            };
+            next = match listing {
+                None => self.ask(server, next.failures).await.next,
+                Some(listing) => {
+                    let recorded = self.app.told_by_listening(server, listing, ACTOR).await;
+                    self.learnt(server, recorded, next.failures).await.next
+                }
+            };
         }
-        asked
     }
 
-    async fn ask(&self, server: &ServerName, failures: u32) -> (Asked, Polled) {
+    async fn ask(&self, server: &ServerName, failures: u32) -> Asked {
+        // Never closed.
+        let _permit = self.jobs.acquire().await;
         let recorded = self.app.ask_registered(server, true, ACTOR).await;
+        self.learnt(server, recorded, failures).await
+    }
+
+    /// When a server is due again, by what it said; and tells it.
+    async fn learnt(
+        &self,
+        server: &ServerName,
+        recorded: Result<Recorded, AppError>,
+        failures: u32,
+    ) -> Asked {
         let now = self.app.now();
         let interval = match self.app.registered_server(server).await {
             Ok(spec) => spec.interval.map_or(self.polling.interval, |s| Duration::from_secs(s.into())),
@@ -224,7 +270,8 @@ impl Poller {
             at_least = retry_after(&listing.evidence, now);
         }
         next.due = due(server, now, interval, next.failures, ttl, at_least);
-        (Asked { next, listens }, Polled { server: server.clone(), recorded, due: next.due })
+        (self.told)(&Polled { server: server.clone(), recorded, due: next.due });
+        Asked { next, listens }
     }
 
     /// Renews a claim for as long as it is ours; ends where it is not.

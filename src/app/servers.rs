@@ -5,7 +5,7 @@ mod start;
 
 use serde::Serialize;
 use serde_json::json;
-use tokio::task::JoinSet;
+use tokio::{sync::mpsc::Sender, task::JoinSet};
 
 pub use import::{Change, Import, Imported, read, read_registry};
 pub(super) use start::Variables;
@@ -18,9 +18,9 @@ use crate::{
     catalog::{Draft, ServerSource, ServerSpec, server::AuthContext},
     config,
     json::Digest,
-    mcp::Source,
+    mcp::{Ended, Source},
     name::{CatalogName, ServerName},
-    snapshot::Outcome,
+    snapshot::{Listing, Outcome},
 };
 
 /// The most contexts that one server is asked under: each is a listing.
@@ -112,6 +112,31 @@ impl App {
         } else {
             self.registered_server(name).await.map(|_| ())
         }
+    }
+
+    /// Follows a registered server under the context that catalogs rely on: sends its listing, and another whenever it
+    /// says that a list changed.
+    ///
+    /// # Errors
+    /// Where nobody registered it, or a variable it refers to is not set.
+    pub async fn follow(&self, name: &ServerName, listings: &Sender<Listing>) -> Result<Ended, AppError> {
+        let spec = self.registered_server(name).await?;
+        let start = start::resolved(&spec, &*self.variables)?.swap_remove(0);
+        Ok(start.follow(&spec, &self.limits, listings).await)
+    }
+
+    /// Records what came by following a server, where it is news.
+    pub(super) async fn told_by_listening(
+        &self,
+        name: &ServerName,
+        listing: Listing,
+        actor: &str,
+    ) -> Result<Recorded, AppError> {
+        let mut recorded = self.keep_all(name, vec![listing], true, actor).await?;
+        if recorded.listing.outcome == Outcome::Ok {
+            (recorded.drafts, recorded.skipped) = self.drafts_of(&[name], actor).await?;
+        }
+        Ok(recorded)
     }
 
     /// Adds, replaces or removes an authorization context of a registered server; gives the names of all that it has.

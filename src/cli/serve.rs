@@ -22,8 +22,10 @@ use super::{
 };
 use crate::app::{
     App, AppError, IpNet, Kind, Reach, SystemClock, demo,
-    poll::{Poller, Polling},
+    poll::{Polled, Poller, Polling},
+    view::Drift,
 };
+use crate::snapshot::Outcome;
 
 /// Serves the faces on a listener until [`Stop`] ends.
 pub type Serve = fn(TcpListener, App, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
@@ -78,7 +80,28 @@ impl Polls {
         };
         // Other processes, on other machines and after this one, must not be taken for it.
         let holder = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        (!self.no_poll).then(|| Poller::new(app.clone(), holder, polling))
+        (!self.no_poll).then(|| Poller::new(app.clone(), holder, polling, log))
+    }
+}
+
+/// Says in the log what polling a server led to.
+fn log(polled: &Polled) {
+    let server = &polled.server;
+    match &polled.recorded {
+        Err(error) => tracing::warn!("server `{server}` was not asked: {error}"),
+        Ok(recorded) if recorded.listing.outcome != Outcome::Ok => tracing::warn!(
+            "server `{server}`: {}: {}",
+            recorded.listing.outcome,
+            recorded.listing.evidence.message
+        ),
+        Ok(recorded) => {
+            if let Drift::Drift(_) = recorded.drift {
+                tracing::warn!("server `{server}` drifted");
+            }
+            for view in &recorded.split_views {
+                tracing::warn!("server `{server}`: split view: {}", view.told());
+            }
+        }
     }
 }
 

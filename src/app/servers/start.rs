@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use tokio::sync::mpsc::{self, Sender};
+
 use crate::{
     app::{AppError, Kind},
     catalog::{
         ServerSource, ServerSpec,
         server::{AuthContext, Symbolic, Unresolved},
     },
-    mcp::{self, Limits, Source},
+    mcp::{self, Ended, Limits, Source},
     secret,
     snapshot::Listing,
 };
@@ -125,6 +127,34 @@ impl Start {
     async fn list(self, spec: &ServerSpec, limits: &Limits) -> Listing {
         let listing = mcp::list(&self.source, limits).await;
         self.told(listing, spec)
+    }
+
+    /// Follows the server; see [`mcp::changes`].
+    pub(super) async fn follow(
+        self,
+        spec: &ServerSpec,
+        limits: &Limits,
+        listings: &Sender<Listing>,
+    ) -> Ended {
+        let (sender, mut received) = mpsc::channel(1);
+        let following = async {
+            let ended = mcp::changes(&self.source, limits, &sender).await;
+            drop(sender);
+            ended
+        };
+        let passing = async {
+            while let Some(listing) = received.recv().await {
+                if listings.send(self.told(listing, spec)).await.is_err() {
+                    break;
+                }
+            }
+            // Nobody takes them any more, and the one who follows is to learn it.
+            drop(received);
+        };
+        match tokio::join!(following, passing).0 {
+            Ended::Lost(listing) => Ended::Lost(Box::new(self.told(*listing, spec))),
+            ended => ended,
+        }
     }
 
     /// A listing as it may be kept: with references, not their values.

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
+use tokio::sync::mpsc;
 use toolpact::{
     app::{
         App, Clock,
-        poll::{Poller, Polling},
+        poll::{Polled, Poller, Polling},
         servers,
     },
     config::Options,
@@ -51,18 +52,29 @@ async fn two_servers() -> (App, SqliteStore, Hands) {
 
 /// What a poller of this name asks now, and how it ended.
 async fn turn(app: &App, holder: &str) -> Vec<String> {
-    let poller = Poller::new(app.clone(), holder.to_owned(), Polling::default());
+    let (poller, mut told) = poller(app, holder, Polling::default());
+    poller.turn().await.expect("the store works");
+    drop(poller);
     let mut asked = Vec::new();
-    let told = |polled: &toolpact::app::poll::Polled| {
-        let outcome = polled.recorded.as_ref().map(|r| r.listing.outcome);
-        asked.push(match outcome {
-            Ok(outcome) => format!("{} {outcome}", polled.server),
-            Err(error) => format!("{} {error}", polled.server),
-        });
-    };
-    poller.turn(told).await.expect("the store works");
+    while let Some(word) = told.recv().await {
+        asked.push(word);
+    }
     asked.sort();
     asked
+}
+
+/// A poller of this name, and what it tells: a server and how its listing ended.
+fn poller(app: &App, holder: &str, polling: Polling) -> (Poller, mpsc::UnboundedReceiver<String>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let told = move |polled: &Polled| {
+        let word = match &polled.recorded {
+            Ok(recorded) => format!("{} {}", polled.server, recorded.listing.outcome),
+            Err(error) => format!("{} {error}", polled.server),
+        };
+        // Where the test is over, nobody listens.
+        _ = sender.send(word);
+    };
+    (Poller::new(app.clone(), holder.to_owned(), polling, told), receiver)
 }
 
 const GOOD: &str = "good ok";
@@ -138,4 +150,45 @@ async fn polls_that_bring_no_news_are_not_recorded() {
     // What a person asks for is recorded.
     app.snapshot_registered(&is("good"), "ann").await.expect("asked");
     assert_eq!(recorded().await, 3);
+}
+
+#[tokio::test]
+async fn a_server_that_says_what_changed_is_recorded_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    assert!(std::process::Command::new("mkfifo").arg(at("bell")).status().expect("started").success());
+    let list = |name: &str| format!(r#"{{"tools":[{{"name":"{name}","inputSchema":{{"type":"object"}}}}]}}"#);
+    std::fs::write(at("list"), list("a")).expect("written");
+    // Whoever opens the bell's other end rings it.
+    let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let text = format!(
+        "(while read -r _ < '{bell}'; do echo '{told}'; done) &\n{}",
+        script(&format!(
+            r#"printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$(cat '{}')""#,
+            at("list")
+        ))
+        .replace(r#""tools":{}"#, r#""tools":{"listChanged":true}"#),
+        bell = at("bell"),
+    );
+    std::fs::write(at("server"), text).expect("written");
+
+    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
+    let app = App::new(Arc::new(store), Arc::new(Hands(Arc::new(Mutex::new(noon())))));
+    let text = serde_json::json!({"mcpServers": {"good": {"command": "bash", "args": [at("server")]}}});
+    let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");
+    assert!(app.import(found, false, false, "ann").await.expect("imported").applied);
+    let (poller, mut told) = poller(&app, "one", Polling::default());
+    let polling = tokio::spawn(poller.run());
+    // Asked, and then listed again on the connection that stays open.
+    for _ in 0..2 {
+        assert_eq!(told.recv().await.as_deref(), Some(GOOD));
+    }
+    std::fs::write(at("list"), list("b")).expect("written");
+    let bell = at("bell");
+    tokio::task::spawn_blocking(move || std::fs::write(bell, "\n")).await.expect("rung").expect("written");
+    assert_eq!(told.recv().await.as_deref(), Some(GOOD));
+    polling.abort();
+    let page = app.server(&is("good")).await.expect("there");
+    assert_eq!(page.tools[0].name, "b");
+    assert_eq!(page.listings.len(), 2, "what said the same is not recorded");
 }
