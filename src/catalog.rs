@@ -4,6 +4,7 @@
 //! is called. Time is an argument.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod alias;
 pub mod document;
 pub mod draft;
 pub mod event;

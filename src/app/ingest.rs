@@ -12,7 +12,10 @@ use super::{
     view::{Drift, ListingRow, Recorded, ServerPage, ServerSummary, SplitView, SurfaceRow, ToolRow},
 };
 use crate::{
-    catalog::Draft,
+    catalog::{
+        Draft,
+        alias::{self, ToolAliases},
+    },
     contract::{self, Contract},
     json::Digest,
     mcp::{self, Source},
@@ -213,7 +216,11 @@ impl App {
             None => Vec::new(),
             Some(digest) => {
                 let (_, contracts) = self.contracts(name, &digest).await?;
-                computed(|| contracts.into_iter().map(tool_row).collect()).await?
+                computed({
+                    let name = name.clone();
+                    move || tool_rows(&name, contracts)
+                })
+                .await?
             }
         };
         let split_views = self.split_views(name).await?;
@@ -284,9 +291,15 @@ struct Taken {
     only_news: bool,
 }
 
-fn tool_row(contract: Contract) -> ToolRow {
+fn tool_rows(server: &ServerName, contracts: Vec<Contract>) -> Vec<ToolRow> {
+    let names: Vec<(&str, &str)> = contracts.iter().map(|c| (server.as_str(), c.name.as_str())).collect();
+    let aliases = alias::of(&names);
+    contracts.into_iter().zip(aliases).map(|(contract, aliases)| tool_row(contract, aliases)).collect()
+}
+
+fn tool_row(contract: Contract, aliases: ToolAliases) -> ToolRow {
     let said = contract.tool().get("title").and_then(|t| t.as_str()).or(contract.description());
     let description = said.and_then(|s| s.lines().next()).unwrap_or_default().to_owned();
     let (digests, tool) = (contract.digests().clone(), contract.tool().clone());
-    ToolRow { name: contract.name, description, digests, tool }
+    ToolRow { name: contract.name, description, digests, aliases, tool }
 }

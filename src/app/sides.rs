@@ -4,7 +4,11 @@ use serde_json::value::RawValue;
 
 use super::{App, AppError, Kind, check};
 use crate::{
-    catalog::{CatalogVersion, Version, draft::Release},
+    catalog::{
+        CatalogVersion, Version,
+        alias::{self, ToolAliases},
+        draft::Release,
+    },
     contract::{self, Contract},
     diff::Side,
     json::Digest,
@@ -91,6 +95,33 @@ impl App {
             }
         }
         Ok(format!("{{{whose}\"tools\":[\n{}\n]}}\n", tools.join(",\n")))
+    }
+
+    /// The names under which hosts show the tools of a side to a model.
+    ///
+    /// # Errors
+    /// Where the side names nothing, or a tool of it has no server.
+    pub async fn aliases(
+        &self,
+        text: &str,
+        server: Option<&ServerName>,
+    ) -> Result<Vec<ToolAliases>, AppError> {
+        let mut side = self.side(text).await?;
+        if server.is_some() {
+            side = check::of_server(side, server)?;
+        }
+        let mut tools = Vec::new();
+        for (server, contracts) in &side.servers {
+            let Some(server) = server else {
+                let message = format!(
+                    "`{text}` does not say whose tools it holds, and hosts put the server's name in front"
+                );
+                return Err(AppError::new(Kind::Invalid, "no-server-name", message)
+                    .help("name each tool's `server` in the catalog's document"));
+            };
+            tools.extend(contracts.iter().map(|contract| (server.as_str(), contract.name.as_str())));
+        }
+        Ok(alias::of(&tools))
     }
 
     async fn latest_of_catalog(&self, name: &str) -> Result<Option<Version>, AppError> {

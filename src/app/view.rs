@@ -7,7 +7,7 @@ pub use crate::store::{ListingRow, SurfaceRow};
 
 use super::{AppError, Kind};
 use crate::{
-    catalog::{Catalog, CatalogVersion, Draft, EnvironmentPointer, Move, Version},
+    catalog::{Catalog, CatalogVersion, Draft, EnvironmentPointer, Move, Version, alias::ToolAliases},
     contract::Contract,
     diff::{Side, Verdict},
     json::{Digest, ParseError},
@@ -142,6 +142,8 @@ pub struct ToolRow {
     pub description: String,
     /// Digests.
     pub digests: crate::contract::Digests,
+    /// The names that hosts give to it.
+    pub aliases: ToolAliases,
     /// The tool as received.
     pub tool: serde_json::Value,
 }

@@ -1,11 +1,14 @@
 //! Servers, their listings and tools.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     app::view,
+    catalog::alias::{AliasHost, Warning},
     contract::Digests,
     json::Digest,
     name::ServerName,
@@ -101,16 +104,26 @@ impl From<view::ListingRow> for Listing {
     }
 }
 
-/// A tool as received, with its digests.
+/// A tool as received, with its digests and the names that hosts give to it.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Tool {
     name: String,
     digests: Digests,
+    aliases: BTreeMap<AliasHost, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    alias_warnings: Vec<Warning>,
     tool: Value,
 }
 
 impl From<view::ToolRow> for Tool {
     fn from(t: view::ToolRow) -> Self {
-        Self { name: t.name, digests: t.digests, tool: t.tool }
+        Self {
+            name: t.name,
+            digests: t.digests,
+            aliases: t.aliases.names,
+            alias_warnings: t.aliases.warnings,
+            tool: t.tool,
+        }
     }
 }

@@ -55,6 +55,8 @@ async fn a_server_shows_its_listings_and_tools() {
         "/tools/0/name",
         "/tools/0/tool/title",
         "/tools/0/digests/contract",
+        "/tools/0/aliases/gemini-cli",
+        "/tools/0/aliasWarnings",
     ];
     assert_snapshot!(check_parts(&app, get("/api/v1/servers/orders"), &parts).await, @r#"
     200 content-type=application/json
@@ -64,5 +66,33 @@ async fn a_server_shows_its_listings_and_tools() {
     /tools/0/name: "order_query"
     /tools/0/tool/title: "Query orders"
     /tools/0/digests/contract: "sha256:5925fa084705f9fce82896d679ee6a105c2821cc356c921d57c6431ada54e181"
+    /tools/0/aliases/gemini-cli: "mcp_orders_order_query"
+    /tools/0/aliasWarnings: null
     "#);
+}
+
+#[tokio::test]
+async fn a_server_that_was_never_listed_says_where_it_is_found() {
+    let app = seed::story().await;
+    let document =
+        "catalog: later\nservers:\n  later:\n    url: https://user:s3cr3t@later.example/mcp?key=s3cr3t\n";
+    app.apply("later.yaml", document, "ann").await.expect("applied");
+    let parts = ["/items/1/name", "/items/1/source", "/items/1/last"];
+    assert_snapshot!(check_parts(&app, get("/api/v1/servers"), &parts).await, @r#"
+    200 content-type=application/json
+    /items/1/name: "later"
+    /items/1/source: "https://later.example/mcp"
+    /items/1/last: null
+    "#);
+    let parts = ["/source", "/listings", "/tools"];
+    assert_snapshot!(check_parts(&app, get("/api/v1/servers/later"), &parts).await, @r#"
+    200 content-type=application/json
+    /source: "https://later.example/mcp"
+    /listings: []
+    /tools: []
+    "#);
+    for page in ["/servers", "/servers/later", "/"] {
+        let shown = crate::ask::answer(&app, get(page)).await;
+        assert!(shown.status.is_success() && !shown.body.contains("s3cr3t"), "{page}");
+    }
 }

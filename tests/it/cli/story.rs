@@ -140,3 +140,33 @@ fn one_server_of_several_is_gated_by_its_name() {
     user.run(&demo(&["gate", "--baseline", &baseline, "--server", "shop"], "1")).code(PASSED);
     user.run(&demo(&["gate", "--baseline", &baseline, "--server", "shop"], BREAKING)).code(BLOCKED);
 }
+
+#[test]
+fn the_names_that_hosts_give_are_shown_with_what_clashes() {
+    let (user, _) = live();
+    let text = user.run(&["tools", "production", "--aliases"]).code(PASSED).stdout;
+    for part in [
+        "shop: order_query",
+        "  agentscope   mcp__shop__order_query",
+        "  gemini-cli   mcp_shop_order_query",
+        " 0 warnings",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    user.run(&demo(&["snapshot", "shop.2"], "1")).code(PASSED);
+    user.run(&["draft", "both", "--server", "shop", "--server", "shop.2"]).code(PASSED);
+    user.run(&["approve", "both", "d-2", "--reason", "first"]).code(PASSED);
+    let text = user.run(&["tools", "both@latest", "--aliases"]).code(PASSED).stdout;
+    for part in [
+        "on server `shop`: spring-ai calls it `order_query`, and `order_query` of `shop.2` too",
+        "on server `shop.2`: agentscope refuses the server's name `shop.2`",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    let json =
+        user.run(&["tools", "both@latest", "--server", "shop", "--aliases", "--format", "json"]).code(PASSED);
+    let all: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(all[0]["names"]["claude-code"], "mcp__shop__customer_lookup");
+    assert_eq!(all[0]["warnings"], serde_json::Value::Null, "of one server nothing clashes");
+    user.run(&["tools", "production", "--format", "json"]).code(INVALID);
+}
