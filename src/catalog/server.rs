@@ -215,3 +215,29 @@ impl TryFrom<Flat> for ServerSource {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ServerSource;
+
+    #[test]
+    fn a_source_is_stored_as_it_always_was() {
+        for (text, good) in [
+            (r#"{"command":["npx","-y","server"]}"#, true),
+            (r#"{"url":"https://h/mcp"}"#, true),
+            (r#"{"command":["a"],"env":{"B":"${C}"},"cwd":"/d"}"#, true),
+            (r#"{"url":"https://h","headers":{"A":"${B}"},"transport":"sse"}"#, true),
+            (r#"{"command":["a"],"url":"https://h"}"#, false),
+            (r#"{"command":["a"],"headers":{"A":"b"}}"#, false),
+            (r#"{"url":"https://h","env":{"A":"b"}}"#, false),
+            ("{}", false),
+        ] {
+            match serde_json::from_str::<ServerSource>(text) {
+                Ok(source) => {
+                    assert_eq!((serde_json::to_string(&source).expect("JSON"), good), (text.to_owned(), true))
+                }
+                Err(error) => assert!(!good, "{text}: {error}"),
+            }
+        }
+    }
+}

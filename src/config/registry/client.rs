@@ -107,12 +107,15 @@ impl Client {
         let base = url.ok_or_else(|| RegistryError::Url(base.chars().take(120).collect()))?;
         // Fails where a provider is installed already, which serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
+        let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(limits.request)
-            .user_agent(concat!("toolpact/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|e| unreachable(&base, &e))?;
+            .user_agent(concat!("toolpact/", env!("CARGO_PKG_VERSION")));
+        let host = base.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+        if host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()) {
+            builder = builder.no_proxy();
+        }
+        let http = builder.build().map_err(|e| unreachable(&base, &e))?;
         Ok(Self { base, http, limits })
     }
 
