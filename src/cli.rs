@@ -32,6 +32,7 @@ mod source;
 mod status;
 mod sweep;
 mod tools;
+mod watch;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -84,6 +85,7 @@ enum Command {
     Import(import::Args),
     Servers(servers::Args),
     Snapshot(snapshot::Args),
+    Watch(watch::Args),
     Diff(diff::Args),
     Gate(gate::Args),
     Tools(tools::Args),
@@ -149,6 +151,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Import(args) => import::run(args, context),
         Command::Servers(args) => servers::run(args, context),
         Command::Snapshot(args) => snapshot::run(args, context),
+        Command::Watch(args) => watch::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Gate(args) => gate::run(args, context),
         Command::Tools(args) => tools::run(args, context),

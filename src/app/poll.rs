@@ -232,7 +232,7 @@ impl Poller {
             next = match listing {
                 None => self.ask(server, next.failures).await.next,
                 Some(listing) => {
-                    let recorded = self.app.told_by_listening(server, listing, ACTOR).await;
+                    let recorded = self.app.record_news(server, listing, ACTOR).await;
                     self.learnt(server, recorded, next.failures).await.next
                 }
             };

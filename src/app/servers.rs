@@ -18,7 +18,7 @@ use crate::{
     catalog::{Draft, ServerSource, ServerSpec, server::AuthContext},
     config,
     json::Digest,
-    mcp::{Ended, Source},
+    mcp::{self, Ended, Source},
     name::{CatalogName, ServerName},
     snapshot::{Listing, Outcome},
 };
@@ -126,7 +126,10 @@ impl App {
     }
 
     /// Records what came by following a server, where it is news.
-    pub(super) async fn told_by_listening(
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn record_news(
         &self,
         name: &ServerName,
         listing: Listing,
@@ -137,6 +140,11 @@ impl App {
             (recorded.drafts, recorded.skipped) = self.drafts_of(&[name], actor).await?;
         }
         Ok(recorded)
+    }
+
+    /// Follows a server that need not be registered; see [`Self::follow`].
+    pub async fn follow_source(&self, source: &Source, listings: &Sender<Listing>) -> Ended {
+        mcp::changes(source, &self.limits, listings).await
     }
 
     /// Adds, replaces or removes an authorization context of a registered server; gives the names of all that it has.

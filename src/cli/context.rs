@@ -151,10 +151,13 @@ pub(super) fn block_on<T>(future: impl Future<Output = Result<T, AppError>>) -> 
     done
 }
 
+/// The code of the error that a command ends with which was asked to stop.
+pub(super) const INTERRUPTED: &str = "interrupted";
+
 fn interrupted() -> AppError {
     AppError::new(
         Kind::Unavailable,
-        "interrupted",
+        INTERRUPTED,
         "interrupted before it was done; what it had begun was not stored",
     )
     .help("run it again; what was stored before is as it was")

@@ -122,7 +122,7 @@ pub(super) fn alarms(out: &mut String, views: &[view::SplitView]) {
     }
 }
 
-fn written(recorded: &view::Recorded) -> String {
+pub(super) fn written(recorded: &view::Recorded) -> String {
     let row = &recorded.listing;
     let mut out = String::new();
     let digest = row.digest.as_ref().map_or("", |d| d.short());

@@ -7,6 +7,7 @@ mod input;
 mod serve;
 mod story;
 mod surfaces;
+mod watch;
 
 use std::path::Path;
 

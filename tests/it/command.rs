@@ -120,3 +120,49 @@ pub(crate) fn answers(result: &str) -> String {
     assert!(!result.contains('\''), "it stands between single quotes");
     format!(r#"printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" '{result}'"#)
 }
+
+/// A stdio server with one tool that says by itself when its list changed, as a bash script in a folder of its own.
+pub(crate) struct Telling(tempfile::TempDir);
+
+impl Telling {
+    /// Lists a tool of this name.
+    pub(crate) fn new(tool: &str) -> Self {
+        let server = Self(tempfile::tempdir().expect("a temporary folder can be made"));
+        let made = Command::new("mkfifo").arg(server.at("bell")).status().expect("coreutils are there");
+        assert!(made.success());
+        server.list(tool);
+        let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        let listed = format!(
+            r#"printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$(cat '{}')""#,
+            server.at("list").display()
+        );
+        let text = format!(
+            "(while read -r _ < '{}'; do echo '{told}'; done) &\n{}",
+            server.at("bell").display(),
+            script(&listed).replace(r#""tools":{}"#, r#""tools":{"listChanged":true}"#)
+        );
+        fs::write(server.at("server"), text).expect("written");
+        server
+    }
+
+    /// What bash is to run.
+    pub(crate) fn script(&self) -> String {
+        self.at("server").to_string_lossy().into_owned()
+    }
+
+    /// Lists another tool from now on, and has the server say so; waits until it hears.
+    pub(crate) fn change(self, tool: &str) -> Self {
+        self.list(tool);
+        fs::write(self.at("bell"), "\n").expect("the server listens");
+        self
+    }
+
+    fn list(&self, tool: &str) {
+        let list = format!(r#"{{"tools":[{{"name":"{tool}","inputSchema":{{"type":"object"}}}}]}}"#);
+        fs::write(self.at("list"), list).expect("written");
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}

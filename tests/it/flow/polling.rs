@@ -15,7 +15,7 @@ use toolpact::{
 };
 
 use crate::{
-    command::{answers, script},
+    command::{Telling, answers, script},
     support::{is, noon},
 };
 
@@ -154,27 +154,10 @@ async fn polls_that_bring_no_news_are_not_recorded() {
 
 #[tokio::test]
 async fn a_server_that_says_what_changed_is_recorded_at_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    assert!(std::process::Command::new("mkfifo").arg(at("bell")).status().expect("started").success());
-    let list = |name: &str| format!(r#"{{"tools":[{{"name":"{name}","inputSchema":{{"type":"object"}}}}]}}"#);
-    std::fs::write(at("list"), list("a")).expect("written");
-    // Whoever opens the bell's other end rings it.
-    let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-    let text = format!(
-        "(while read -r _ < '{bell}'; do echo '{told}'; done) &\n{}",
-        script(&format!(
-            r#"printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$(cat '{}')""#,
-            at("list")
-        ))
-        .replace(r#""tools":{}"#, r#""tools":{"listChanged":true}"#),
-        bell = at("bell"),
-    );
-    std::fs::write(at("server"), text).expect("written");
-
+    let server = Telling::new("a");
     let store = SqliteStore::in_memory().await.expect("SQLite in memory");
     let app = App::new(Arc::new(store), Arc::new(Hands(Arc::new(Mutex::new(noon())))));
-    let text = serde_json::json!({"mcpServers": {"good": {"command": "bash", "args": [at("server")]}}});
+    let text = serde_json::json!({"mcpServers": {"good": {"command": "bash", "args": [server.script()]}}});
     let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");
     assert!(app.import(found, false, false, "ann").await.expect("imported").applied);
     let (poller, mut told) = poller(&app, "one", Polling::default());
@@ -183,9 +166,7 @@ async fn a_server_that_says_what_changed_is_recorded_at_once() {
     for _ in 0..2 {
         assert_eq!(told.recv().await.as_deref(), Some(GOOD));
     }
-    std::fs::write(at("list"), list("b")).expect("written");
-    let bell = at("bell");
-    tokio::task::spawn_blocking(move || std::fs::write(bell, "\n")).await.expect("rung").expect("written");
+    let _server = tokio::task::spawn_blocking(move || server.change("b")).await.expect("rung");
     assert_eq!(told.recv().await.as_deref(), Some(GOOD));
     polling.abort();
     let page = app.server(&is("good")).await.expect("there");
