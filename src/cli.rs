@@ -6,6 +6,7 @@
 mod apply;
 mod approve;
 mod audit;
+mod calls;
 mod context;
 mod demo_server;
 mod diff;

@@ -4,6 +4,7 @@
 //! no validator confirms is never claimed, and what could not be decided is never called compatible.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod calls;
 pub mod case;
 pub mod change;
 pub mod effect;
@@ -16,9 +17,10 @@ pub mod walk;
 
 use std::collections::BTreeMap;
 
+pub use calls::Calls;
 pub use finding::{
-    Assumption, Bump, Finding, Formats, Level, Options, Report, Status, Surface, ToolReport, Verdict,
-    Verdicts, Witness,
+    Assumption, Bump, Finding, Formats, Level, Options, Origin, RecordedCalls, Report, Status, Surface,
+    ToolCalls, ToolReport, Verdict, Verdicts, Witness,
 };
 
 use crate::{contract::Contract, name::ServerName};
@@ -41,6 +43,17 @@ pub struct Side {
 /// [`Report::verdicts`].
 #[must_use]
 pub fn diff(baseline: &Side, candidate: &Side, options: impl Into<Options>) -> Report {
+    diff_with_calls(baseline, candidate, options, &Calls::default())
+}
+
+/// The same, held against what callers were seen to send as well.
+#[must_use]
+pub fn diff_with_calls(
+    baseline: &Side,
+    candidate: &Side,
+    options: impl Into<Options>,
+    calls: &Calls,
+) -> Report {
     let options: Options = options.into();
     let (before, after) = (by_server(baseline, candidate), by_server(candidate, baseline));
     let mut servers: Vec<&String> = before.keys().chain(after.keys()).collect();
@@ -52,7 +65,7 @@ pub fn diff(baseline: &Side, candidate: &Side, options: impl Into<Options>) -> R
     for server in servers {
         let none = Vec::new();
         let (b, c) = (before.get(server).unwrap_or(&none), after.get(server).unwrap_or(&none));
-        for judged in tool::compare(server, b, c, options) {
+        for judged in tool::compare(server, b, c, options, calls) {
             verdicts.declared = verdicts.declared.max(judged.verdicts.declared);
             verdicts.strict = verdicts.strict.max(judged.verdicts.strict);
             match judged.report {
@@ -68,6 +81,12 @@ pub fn diff(baseline: &Side, candidate: &Side, options: impl Into<Options>) -> R
             .cmp(&(a.verdict, shown(a)))
             .then_with(|| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)))
     });
+    let calls = (!calls.are_none()).then(|| RecordedCalls {
+        recorded: calls.recorded(),
+        skipped: calls.skipped(),
+        unmatched: calls.unmatched(&before),
+        broken: tools.iter().filter_map(|tool| tool.calls).map(|calls| calls.broken).sum(),
+    });
     Report {
         verdict: tools.iter().map(|t| t.verdict).max().unwrap_or(Level::Compatible),
         assumption: options.assume,
@@ -79,6 +98,7 @@ pub fn diff(baseline: &Side, candidate: &Side, options: impl Into<Options>) -> R
         rule_set: RULE_SET.to_owned(),
         tools,
         unchanged,
+        calls,
     }
 }
 

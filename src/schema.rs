@@ -18,14 +18,16 @@ pub mod limits;
 mod pattern;
 mod prove;
 mod sample;
+mod seen;
 mod text;
 mod values;
 mod witness;
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     collections::{HashMap, HashSet},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 pub use dialect::{asserts, resolve};
@@ -48,6 +50,8 @@ pub struct Schema {
     /// It is known to compile, though nobody has compiled it yet.
     plain: bool,
     validator: OnceLock<Option<Validator>>,
+    /// Values that callers were seen to send.
+    seen: Option<Arc<[Value]>>,
 }
 
 /// A schema in 2020-12.
@@ -91,6 +95,17 @@ pub struct Counterexample {
     pub value: Value,
     /// Everything the rejecting schema says of it; never empty.
     pub rejections: Vec<Rejection>,
+}
+
+/// What became of values that were held against two schemas; see [`tried`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tried {
+    /// How many the first rejects.
+    pub rejected_before: usize,
+    /// How many the first accepts and the second rejects.
+    pub broken: usize,
+    /// The plainest of the broken ones, one for each way of being rejected, whatever their order was.
+    pub found: Vec<Counterexample>,
 }
 
 /// Whether every value of one schema is a value of another.
@@ -148,7 +163,21 @@ impl Schema {
                 Err(reason) => Translated::No(reason),
             }
         };
-        Ok(Self { source, translated, draft, formats, plain, validator: compiled })
+        Ok(Self { source, translated, draft, formats, plain, validator: compiled, seen: None })
+    }
+
+    /// The same, with values that callers were seen to send: counterexamples are built of them where they fit.
+    #[must_use]
+    pub fn seeing(self, seen: &[&Value]) -> Self {
+        Self { seen: Some(seen.iter().map(|value| (*value).clone()).collect()), ..self }
+    }
+
+    /// A schema to build values of, with what was seen among its examples.
+    fn with_examples<'v>(&self, schema: &'v Value) -> Cow<'v, Value> {
+        match &self.seen {
+            Some(seen) => Cow::Owned(seen::as_examples(schema, &seen.iter().collect::<Vec<_>>())),
+            None => Cow::Borrowed(schema),
+        }
     }
 
     /// The set of values whose objects hold only properties that this schema declares, at every depth. Objects of
@@ -168,7 +197,8 @@ impl Schema {
         let draft = Draft::Draft202012;
         let plain = form::is_plain(&source, draft);
         let (formats, validator) = (self.formats, OnceLock::new());
-        Ok(Self { translated: Translated::AsWritten, source, draft, formats, plain, validator })
+        let seen = self.seen.clone();
+        Ok(Self { translated: Translated::AsWritten, source, draft, formats, plain, validator, seen })
     }
 
     /// The schema in 2020-12, or why there is none.
@@ -273,6 +303,12 @@ pub fn contained(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Answer {
     by_structure(inner, outer).unwrap_or_else(|| by_search(inner, outer, also))
 }
 
+/// Which of some values `inner` accepts and `outer` rejects; nothing where either cannot be compiled.
+#[must_use]
+pub fn tried(inner: &Schema, outer: &Schema, values: &[&Value]) -> Option<Tried> {
+    (inner.validator().is_some() && outer.validator().is_some()).then(|| witness::among(inner, outer, values))
+}
+
 /// The part of [`contained`] that costs little: the proof that needs neither values nor validators, or why nothing can be
 /// said. Nothing where it is worth searching.
 pub(crate) fn by_structure(inner: &Schema, outer: &Schema) -> Option<Answer> {
@@ -296,7 +332,12 @@ pub(crate) fn by_search(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Ans
     };
     // A schema that cannot be translated can still be sampled as it stands.
     let (a, b) = both.as_ref().map_or((&inner.source, &outer.source), |(a, b)| (*a, *b));
-    let found = witness::search(inner, outer, also, a, b);
+    let (from, hints) = (inner.with_examples(a), inner.with_examples(b));
+    let mut found = witness::search(inner, outer, also, &from, &hints);
+    if inner.seen.is_some() {
+        // What was seen leads the search, and must not lead it away from anything.
+        witness::add(&mut found, witness::search(inner, outer, also, a, b));
+    }
     if !found.is_empty() {
         return Answer::Refuted(found);
     }

@@ -10,7 +10,7 @@ use super::{App, AppError, Kind, view};
 use crate::{
     catalog::{CatalogVersion, Policy},
     contract::Contract,
-    diff::{Assumption, Formats, Level, Options, Report, Side, diff},
+    diff::{Assumption, Calls, Formats, Level, Options, Report, Side, diff_with_calls},
     mcp::{self, Limits, Source},
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{Evidence, Listing, Outcome},
@@ -171,10 +171,23 @@ static TURNS: Semaphore = Semaphore::const_new(DIFFS_AT_ONCE);
 /// # Errors
 /// Where the thread ended before it was done.
 pub async fn compared(baseline: Side, candidate: Side, options: Options) -> Result<Report, AppError> {
-    in_turn(move || diff(&baseline, &candidate, options)).await
+    compared_with_calls(baseline, candidate, options, Calls::default()).await
 }
 
-/// The same for two saved answers; reading them is computing as well.
+/// The same, held against recorded calls as well.
+///
+/// # Errors
+/// As [`compared`].
+pub async fn compared_with_calls(
+    baseline: Side,
+    candidate: Side,
+    options: Options,
+    calls: Calls,
+) -> Result<Report, AppError> {
+    in_turn(move || diff_with_calls(&baseline, &candidate, options, &calls)).await
+}
+
+/// The same for two saved answers and recorded calls; reading them is computing as well.
 ///
 /// # Errors
 /// What a text is instead, naming its label, or where the thread ended before it was done.
@@ -182,9 +195,14 @@ pub async fn compared_texts(
     baseline: (&'static str, Box<RawValue>),
     candidate: (&'static str, Box<RawValue>),
     options: Options,
+    calls: Option<(&'static str, Box<RawValue>)>,
 ) -> Result<Report, AppError> {
+    let calls = move || match calls {
+        Some((label, text)) => view::recorded_calls(label, text.get()),
+        None => Ok(Calls::default()),
+    };
     let side = |(label, text): (&str, Box<RawValue>)| view::file_side(label, text.get());
-    in_turn(move || Ok(diff(&side(baseline)?, &side(candidate)?, options))).await?
+    in_turn(move || Ok(diff_with_calls(&side(baseline)?, &side(candidate)?, options, &calls()?))).await?
 }
 
 async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {

@@ -9,7 +9,7 @@ use super::{AppError, Kind};
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, EnvironmentPointer, Move, Version, alias::ToolAliases},
     contract::Contract,
-    diff::{Side, Verdict},
+    diff::{Calls, Side, Verdict, calls::CallsError},
     json::{Digest, ParseError},
     name::{CatalogName, ServerName},
     snapshot::{self, Evidence, FileError, Listing, Outcome, Provenance, SavedList, SurfaceDiff},
@@ -238,6 +238,21 @@ pub fn file_listing(label: &str, text: &str) -> Result<Listing, AppError> {
     provenance.protocol_version = saved.protocol_version;
     let evidence = Evidence { pages: 1, bytes: text.len(), ..Evidence::default() };
     Ok(Listing { outcome: Outcome::Ok, evidence, provenance, tools: saved.tools, surfaces: Vec::new() })
+}
+
+/// Recorded calls. `label` names them to readers.
+///
+/// # Errors
+/// What the text is instead, naming `label`.
+pub fn recorded_calls(label: &str, text: &str) -> Result<Calls, AppError> {
+    Calls::read(text).map_err(|error| {
+        let code = match &error {
+            CallsError::Line { .. } => "unreadable-calls",
+            CallsError::TooLarge(_) | CallsError::TooMany => "too-large",
+        };
+        AppError::new(Kind::Invalid, code, format!("`{label}` {error}"))
+            .help("record `tools/call` requests, one a line, each as it was sent; or an array of them")
+    })
 }
 
 fn saved(label: &str, text: &str) -> Result<(SavedList, Vec<Contract>), AppError> {

@@ -3,13 +3,13 @@
 use clap::ValueEnum;
 
 use super::{
-    Answer,
+    Answer, calls,
     context::{Access, Context},
     render::{Format, json, text},
     side::{self, Named},
 };
 use crate::{
-    app::{AppError, Kind},
+    app::AppError,
     diff::{Assumption, Formats, Options, Report},
 };
 
@@ -32,6 +32,8 @@ pub(super) struct Args {
     /// How the answer is written.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    #[command(flatten)]
+    calls: calls::Args,
 }
 
 /// An assumption as an argument.
@@ -95,19 +97,13 @@ impl From<Assume> for Assumption {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
-    if args.baseline == "-" && args.candidate == "-" {
-        return Err(AppError::new(
-            Kind::Invalid,
-            "stdin-twice",
-            "both sides are `-`, and stdin can be read once",
-        )
-        .help("save one of them to a file"));
-    }
+    side::stdin_once(&[&args.baseline, &args.candidate, args.calls.file()])?;
     let (baseline, candidate) = side::both(&args.baseline, &args.candidate, context);
     let (baseline, candidate) = (baseline?, candidate?);
+    let calls = args.calls.read()?;
     let offline = side::offline(&args.baseline) && side::offline(&args.candidate);
     let options = Options { assume: args.assume.into(), formats: args.format_policy.into() };
-    let report = args.witness.apply(side::diffed(baseline, candidate, options, offline)?);
+    let report = args.witness.apply(side::diffed(baseline, candidate, options, calls, offline)?);
     let surfaces = match (side::named(&args.baseline), side::named(&args.candidate)) {
         (Named::Reference(a), Named::Reference(b)) => {
             context.with_app(Access::Read, async |app| app.surfaces_between(a, b).await)?

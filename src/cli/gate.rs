@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::{
-    Answer,
+    Answer, calls,
     context::{Access, Context, block_on},
     diff::{Assume, FormatPolicy, Shown},
     exit,
@@ -49,6 +49,8 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     #[command(flatten)]
+    calls: calls::Args,
+    #[command(flatten)]
     source: source::Args,
 }
 
@@ -78,7 +80,13 @@ impl Blocking {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let source = args.source.required()?;
-    // The baseline first: a mistake in it should not cost the start of a server.
+    let file = match &source {
+        Chosen::File(path) => path,
+        Chosen::Live(_) => "",
+    };
+    side::stdin_once(&[&args.baseline, file, args.calls.file()])?;
+    // What is at hand first: a mistake in it should not cost the start of a server.
+    let calls = args.calls.read()?;
     let (baseline, mut policy) = baseline(args, context)?;
     let baseline = check::of_server(baseline, args.server.as_ref())?;
     if let Some(assume) = args.assume {
@@ -96,7 +104,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     }
     let label = candidate.label.clone();
     let offline = side::offline(&args.baseline) && matches!(source, Chosen::File(_));
-    let report = args.witness.apply(side::diffed(baseline, candidate, policy.options(), offline)?);
+    let report = args.witness.apply(side::diffed(baseline, candidate, policy.options(), calls, offline)?);
     let gate = check::gate(report, &policy);
     let text = match args.format {
         Format::Text => {

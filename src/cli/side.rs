@@ -9,7 +9,7 @@ use std::{
 use super::context::{Access, Context, block_on};
 use crate::{
     app::{AppError, Kind, check, view},
-    diff::{Options, Report, Side, diff},
+    diff::{Calls, Options, Report, Side, diff_with_calls},
     snapshot::{Listing, MAX_FILE_BYTES},
 };
 
@@ -69,20 +69,21 @@ pub(super) fn offline(text: &str) -> bool {
     matches!(named(text), Named::File(_))
 }
 
-/// The report of two sides. Where a runtime was started (not `offline`), it has taken over the signals for good, so they
+/// The report of two sides and recorded calls. Where a runtime was started (not `offline`), it has taken over the signals for good, so they
 /// are heeded while the diff computes.
 pub(super) fn diffed(
     baseline: Side,
     candidate: Side,
     options: Options,
+    calls: Calls,
     offline: bool,
 ) -> Result<Report, AppError> {
     if !offline {
-        return block_on(check::compared(baseline, candidate, options));
+        return block_on(check::compared_with_calls(baseline, candidate, options, calls));
     }
-    let report = diff(&baseline, &candidate, options);
+    let report = diff_with_calls(&baseline, &candidate, options, &calls);
     // The process ends soon: giving two long lists back piece by piece is a tenth of its time.
-    std::mem::forget((baseline, candidate));
+    std::mem::forget((baseline, candidate, calls));
     Ok(report)
 }
 
@@ -114,16 +115,33 @@ pub(super) fn listing(path: &str) -> Result<Listing, AppError> {
     view::file_listing(label(path), &text(path)?)
 }
 
-fn label(path: &str) -> &str {
+/// Refuses more than one text from stdin.
+///
+/// # Errors
+/// Where two of them are `-`.
+pub(super) fn stdin_once(texts: &[&str]) -> Result<(), AppError> {
+    if texts.iter().filter(|text| **text == "-").count() < 2 {
+        return Ok(());
+    }
+    Err(AppError::new(Kind::Invalid, "stdin-twice", "`-` is given twice, and stdin can be read once")
+        .help("save one of them to a file"))
+}
+
+pub(super) fn label(path: &str) -> &str {
     if path == "-" { "stdin" } else { path }
 }
 
 /// Reads a text file, or stdin where the path is `-`, up to what a saved answer may have.
 pub(super) fn text(path: &str) -> Result<String, AppError> {
+    text_up_to(path, MAX_FILE_BYTES, "a saved answer")
+}
+
+/// Reads a text file, or stdin where the path is `-`, up to so many bytes, the limit for what it is.
+pub(super) fn text_up_to(path: &str, most: usize, what: &str) -> Result<String, AppError> {
     let named = label(path);
     let invalid =
         |cause: String| AppError::new(Kind::Invalid, "unreadable-file", format!("`{named}` {cause}"));
-    let cap = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
+    let cap = u64::try_from(most).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     let read = if path == "-" {
         io::stdin().lock().take(cap + 1).read_to_end(&mut bytes)
@@ -137,8 +155,8 @@ pub(super) fn text(path: &str) -> Result<String, AppError> {
         io::ErrorKind::IsADirectory => invalid("cannot be read: it is a folder".to_owned()),
         _ => invalid(format!("cannot be read: {e}")),
     })?;
-    if bytes.len() > MAX_FILE_BYTES {
-        return Err(invalid(format!("is larger than {MAX_FILE_BYTES} bytes, the limit for a saved answer")));
+    if bytes.len() > most {
+        return Err(invalid(format!("is larger than {most} bytes, the limit for {what}")));
     }
     String::from_utf8(bytes)
         .map_err(|e| invalid(format!("is no UTF-8 text: byte {} is invalid", e.utf8_error().valid_up_to())))

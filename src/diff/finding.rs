@@ -187,6 +187,23 @@ impl fmt::Display for Surface {
     }
 }
 
+/// Where the value of a witness comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// It was built to show the break.
+    #[default]
+    Built,
+    /// It is what a recorded call carried, as it stands.
+    Recorded,
+}
+
+impl Origin {
+    fn is_built(&self) -> bool {
+        *self == Self::Built
+    }
+}
+
 /// A value that shows a break, confirmed by a validator on both sides before it stands here. On the input surface the
 /// `arguments` of a call that the baseline accepts and the candidate rejects; on the output surface a
 /// `structuredContent` that the candidate may return and the baseline did not admit.
@@ -198,6 +215,9 @@ pub struct Witness {
     pub at: Pointer,
     /// The validator's reason.
     pub reason: String,
+    /// Where the value comes from; absent in JSON where it was built.
+    #[serde(skip_serializing_if = "Origin::is_built", default)]
+    pub origin: Origin,
     /// The value in the message that would carry it, where that was asked for; see [`Report::with_messages`].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<Value>,
@@ -248,7 +268,7 @@ pub struct Finding {
     /// What stands there now; absent where nothing does.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub candidate: Option<Value>,
-    /// The proof of a break; absent where none exists (a removed tool) or none is needed.
+    /// The proof of a break; absent where none exists (a removed tool of which no call was recorded) or none is needed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub witness: Option<Witness>,
     /// What to do about it; may be empty.
@@ -293,6 +313,35 @@ pub struct ToolReport {
     /// reading and replaying; never what is judged.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub patch: Option<Value>,
+    /// What becomes of its recorded calls; absent where none was given, or none could be held against its schemas.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub calls: Option<ToolCalls>,
+}
+
+/// What becomes of the recorded calls of one tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCalls {
+    /// How many there are.
+    pub recorded: usize,
+    /// How many the baseline rejects already.
+    pub rejected_before: usize,
+    /// How many the baseline accepts and the candidate rejects.
+    pub broken: usize,
+}
+
+/// What becomes of all recorded calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedCalls {
+    /// How many there are.
+    pub recorded: usize,
+    /// Recorded messages that are no calls.
+    pub skipped: usize,
+    /// Calls of tools that the baseline does not list.
+    pub unmatched: usize,
+    /// The sum of [`ToolCalls::broken`].
+    pub broken: usize,
 }
 
 /// The verdict under each assumption.
@@ -329,6 +378,9 @@ pub struct Report {
     pub tools: Vec<ToolReport>,
     /// How many tools are the same on both sides.
     pub unchanged: usize,
+    /// What becomes of recorded calls, where some were given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub calls: Option<RecordedCalls>,
 }
 
 impl Report {

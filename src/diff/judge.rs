@@ -1,13 +1,16 @@
 //! One schema surface of one tool: what changed, whether it is proved, and the witness for each break.
 
+pub(super) mod recorded;
+
 use std::{borrow::Cow, sync::LazyLock};
 
+use recorded::Recorded;
 use serde_json::{Value, json};
 
 use super::{
     change::{Change, Place},
     effect,
-    finding::{Assumption, Formats, Level, Options, Surface, Verdicts, Witness},
+    finding::{Assumption, Formats, Level, Options, Origin, Surface, ToolCalls, Verdicts, Witness},
     rule::Remark,
     rules::{invalid_schema, notation_changed, undecided_change, unexplained_change},
     walk,
@@ -23,6 +26,8 @@ pub(super) struct Judged {
     pub(super) remarks: Vec<(Remark, Option<Witness>)>,
     /// Under both.
     pub(super) verdicts: Verdicts,
+    /// What becomes of recorded calls, where some were given and could be held against both schemas.
+    pub(super) calls: Option<ToolCalls>,
 }
 
 /// A schema document.
@@ -33,12 +38,13 @@ pub(super) struct Document<'a> {
     pub(super) normal: &'a Value,
 }
 
-/// Judges two schema documents that differ.
+/// Judges two schema documents that differ. `calls` are the arguments of recorded calls.
 pub(super) fn judge(
     surface: Surface,
     baseline: &Document<'_>,
     candidate: &Document<'_>,
     options: Options,
+    calls: &[&Value],
 ) -> Judged {
     // On both sides, or it would look like a change.
     let say = surface == Surface::Input && can_be_said(baseline.schema) && can_be_said(candidate.schema);
@@ -48,16 +54,27 @@ pub(super) fn judge(
     let only = |remark: Remark| Judged {
         verdicts: Verdicts { declared: remark.level, strict: remark.level },
         remarks: vec![(remark, None)],
+        calls: None,
     };
     let read = |schema| Schema::reading(schema, options.formats == Formats::Assert);
-    let (before, after) = match (read(baseline), read(candidate)) {
+    let (mut before, after) = match (read(baseline), read(candidate)) {
         (Ok(before), Ok(after)) => (before, after),
         (Ok(_), Err(e)) => return only(invalid_schema::remark(surface, &e.to_string(), true)),
         (Err(e), _) => return only(invalid_schema::remark(surface, &e.to_string(), false)),
     };
+    let recorded = Recorded::of(calls, &before, &after);
+    if !calls.is_empty() {
+        before = before.seeing(calls);
+    }
     let answers = ask(surface, &before, &after, callable(surface, baseline));
     let changes = walk::changes(surface, &written, &rewritten, options.formats);
-    let context = Context { surface, baseline: &written, candidate: &rewritten, formats: options.formats };
+    let context = Context {
+        surface,
+        baseline: &written,
+        candidate: &rewritten,
+        formats: options.formats,
+        recorded: &recorded.broken,
+    };
     let declared = context.findings(&answers.declared, &changes, Assumption::Declared);
     let strict = context.findings(&answers.strict, &changes, Assumption::Strict);
     let fold = |remarks: &[(Remark, Option<Witness>)]| {
@@ -80,7 +97,7 @@ pub(super) fn judge(
         };
         remarks.push((remark, None));
     }
-    Judged { remarks, verdicts }
+    Judged { remarks, verdicts, calls: recorded.count }
 }
 
 /// Whether a schema says what type its values are, or can be made to, and says nothing else by that: not where a
@@ -198,6 +215,9 @@ struct Context<'a> {
     formats: Formats,
     baseline: &'a Value,
     candidate: &'a Value,
+    /// Recorded calls that the baseline accepts and the candidate rejects. They were sent, whatever callers are taken to
+    /// send.
+    recorded: &'a [Counterexample],
 }
 
 impl Context<'_> {
@@ -209,23 +229,33 @@ impl Context<'_> {
     ) -> Vec<(Remark, Option<Witness>)> {
         let mut out: Vec<(Remark, Option<Witness>)> =
             changes.iter().map(|change| self.finding(answer, change, assumption)).collect();
-        match answer {
-            Answer::Refuted(found) if out.iter().all(|(_, witness)| witness.is_none()) => {
+        match (self.recorded.first(), answer) {
+            (Some(call), _) => {
+                // It may break by another change than those that are shown.
+                let shown = |w: &Witness| w.origin == Origin::Recorded;
+                if !out.iter().any(|(_, witness)| witness.as_ref().is_some_and(shown)) {
+                    let witness = Some(recorded::as_witness(call, None));
+                    out.push((unexplained_change::remark(self.surface), witness));
+                }
+            }
+            (None, Answer::Refuted(found)) if out.iter().all(|(_, witness)| witness.is_none()) => {
                 let witness = found.first().map(|c| witness(c, None));
                 out.push((unexplained_change::remark(self.surface), witness));
             }
-            Answer::Unknown(reason) if out.iter().all(|(r, _)| r.level != Level::Undecided) => {
+            (None, Answer::Unknown(reason)) if out.iter().all(|(r, _)| r.level != Level::Undecided) => {
                 out.push((undecided_change::remark(self.surface, reason), None));
             }
-            Answer::Refuted(_) | Answer::Unknown(_) | Answer::Contained(_) => {}
+            (None, Answer::Refuted(_) | Answer::Unknown(_) | Answer::Contained(_)) => {}
         }
         out
     }
 
     fn finding(&self, answer: &Answer, change: &Change, assumption: Assumption) -> (Remark, Option<Witness>) {
+        let call = recorded::showing(self.recorded, change);
         let effect = match assumption {
-            Assumption::Declared => change.declared,
-            Assumption::Strict => change.effect,
+            // What was sent is sent, whatever callers are taken to send.
+            Assumption::Declared if call.is_none() => change.declared,
+            Assumption::Declared | Assumption::Strict => change.effect,
         };
         let claimed = effect::level(self.surface, effect);
         let floor = match (change.ignored && self.surface == Surface::Input, change.needed, assumption) {
@@ -234,10 +264,14 @@ impl Context<'_> {
             (true, ..) => Level::Risky,
             (false, ..) => Level::Compatible,
         };
-        let (level, witness, doubt) = match (claimed, answer) {
-            (Level::Compatible | Level::Risky, _) => (claimed, None, None),
-            (Level::Breaking | Level::Undecided, Answer::Contained(_)) => (Level::Compatible, None, None),
-            (Level::Breaking | Level::Undecided, Answer::Refuted(found)) => {
+        let call = call.or_else(|| recorded::showing_more(self.recorded, change));
+        let (level, witness, doubt) = match (claimed, call, answer) {
+            (Level::Compatible | Level::Risky, ..) => (claimed, None, None),
+            (Level::Breaking | Level::Undecided, Some(witness), _) => (Level::Breaking, Some(witness), None),
+            (Level::Breaking | Level::Undecided, None, Answer::Contained(_)) => {
+                (Level::Compatible, None, None)
+            }
+            (Level::Breaking | Level::Undecided, None, Answer::Refuted(found)) => {
                 match found.iter().find_map(|c| shown_by(c, change).map(|r| witness(c, Some(r)))) {
                     Some(witness) => (Level::Breaking, Some(witness), None),
                     None => {
@@ -245,7 +279,7 @@ impl Context<'_> {
                     }
                 }
             }
-            (Level::Breaking | Level::Undecided, Answer::Unknown(reason)) => {
+            (Level::Breaking | Level::Undecided, None, Answer::Unknown(reason)) => {
                 self.alone(change, assumption, reason)
             }
         };
@@ -317,11 +351,7 @@ fn shown_by<'c>(found: &'c Counterexample, change: &Change) -> Option<&'c schema
         Some(Place(outer.to_vec()))
     };
     found.rejections.iter().find(|r| {
-        // Validators quote the names they miss or do not expect.
-        let quoted = |name: &String| {
-            r.reason.contains(&format!("\"{name}\"")) || r.reason.contains(&format!("'{name}'"))
-        };
-        let named = change.name.as_ref().is_none_or(quoted);
+        let named = names(r, change);
         let here = change.place.is(&r.at);
         let keyword = r.keyword.as_str();
         // A union hides which of its branches objected.
@@ -356,6 +386,14 @@ fn shown_by<'c>(found: &'c Counterexample, change: &Change) -> Option<&'c schema
     })
 }
 
+/// Whether an objection names the property that a change is about; validators quote the names they miss or do not expect.
+fn names(objection: &schema::Rejection, change: &Change) -> bool {
+    let quoted = |name: &String| {
+        objection.reason.contains(&format!("\"{name}\"")) || objection.reason.contains(&format!("'{name}'"))
+    };
+    change.name.as_ref().is_none_or(quoted)
+}
+
 fn witness(found: &Counterexample, by: Option<&schema::Rejection>) -> Witness {
     // A counterexample has at least one objection.
     let rejection = by.or(found.rejections.first());
@@ -363,6 +401,7 @@ fn witness(found: &Counterexample, by: Option<&schema::Rejection>) -> Witness {
         value: found.value.clone(),
         at: rejection.map(|r| r.at.clone()).unwrap_or_default(),
         reason: rejection.map(|r| r.reason.clone()).unwrap_or_default(),
+        origin: Origin::Built,
         message: None,
     }
 }

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use super::{
+    Calls,
     finding::{Bump, Finding, Level, Options, Status, Surface, ToolReport, Verdicts, Witness},
-    judge::{Document, judge},
+    judge::{self, Document, judge},
     rule::{Check, Remark, Tools},
     rules::{
         self, duplicate_tool_name, notation_changed, task_support_changed, tool_added, tool_removed,
@@ -39,6 +40,7 @@ pub(super) fn compare(
     before: &[&Contract],
     after: &[&Contract],
     options: Options,
+    calls: &Calls,
 ) -> Vec<Compared> {
     // An index keeps two long lists from being compared name by name.
     let index = |side: &[&'_ Contract]| {
@@ -55,14 +57,19 @@ pub(super) fn compare(
         if was[&old.name][0] != i {
             return None;
         }
+        let calls = calls.of(server, &old.name);
         Some(match is.get(&old.name).map(Vec::as_slice) {
-            None => whole(server, old, Status::Removed, tool_removed::remark(old, &added)),
-            Some([new]) if was[&old.name].len() == 1 => release(server, old, after[*new], options),
+            None => {
+                let mut gone = whole(server, old, Status::Removed, tool_removed::remark(old, &added));
+                recall(&mut gone, old, options, &calls);
+                gone
+            }
+            Some([new]) if was[&old.name].len() == 1 => release(server, old, after[*new], options, &calls),
             Some(entries) => {
                 let entries: Vec<&Contract> = entries.iter().map(|j| after[*j]).collect();
                 // Callers may have relied on any entry, and may get any.
                 let olds: Vec<&Contract> = was[&old.name].iter().map(|j| before[*j]).collect();
-                repeated(server, &olds, &entries, options)
+                repeated(server, &olds, &entries, options, &calls)
             }
         })
     };
@@ -136,16 +143,33 @@ fn whole(server: &str, tool: &Contract, status: Status, remark: Remark) -> Compa
             required_bump: bump,
             findings: vec![finding(server, &tool.name, remark, None)],
             patch: None,
+            calls: None,
         }),
     }
 }
 
+/// What the calls of a tool that is gone come to.
+fn recall(gone: &mut Compared, tool: &Contract, options: Options, calls: &[&Value]) {
+    if let Some(report) = &mut gone.report
+        && let Some((tried, witness)) = judge::recorded::of_removed(tool, options, calls)
+    {
+        report.calls = Some(tried);
+        report.findings.iter_mut().for_each(|finding| finding.witness.clone_from(&witness));
+    }
+}
+
 /// A name that a list gives to several tools: every old entry against every new one, the worst counts.
-fn repeated(server: &str, olds: &[&Contract], news: &[&Contract], options: Options) -> Compared {
+fn repeated(
+    server: &str,
+    olds: &[&Contract],
+    news: &[&Contract],
+    options: Options,
+    calls: &[&Value],
+) -> Compared {
     let mut worst: Option<Compared> = None;
     for old in olds {
         for new in news {
-            let compared = release(server, old, new, options);
+            let compared = release(server, old, new, options, calls);
             let rank = |c: &Compared| (c.verdicts.declared.max(c.verdicts.strict), c.report.is_some());
             if worst.as_ref().is_none_or(|w| rank(&compared) > rank(w)) {
                 worst = Some(compared);
@@ -173,6 +197,7 @@ fn add(compared: &mut Compared, server: &str, tool: &str, remark: Remark) {
         required_bump: Bump::None,
         findings: Vec::new(),
         patch: None,
+        calls: None,
     });
     report.verdict = report.verdict.max(level);
     if level == Level::Breaking {
@@ -183,13 +208,15 @@ fn add(compared: &mut Compared, server: &str, tool: &str, remark: Remark) {
 }
 
 /// Two releases of one tool.
-fn release(server: &str, old: &Contract, new: &Contract, options: Options) -> Compared {
+fn release(server: &str, old: &Contract, new: &Contract, options: Options, calls: &[&Value]) -> Compared {
     if old.same_raw(new) {
         return Compared::same();
     }
     let mut verdicts = Compared::same().verdicts;
     let mut remarks: Vec<(Remark, Option<Witness>)> = Vec::new();
-    let mut merge = |judged: super::judge::Judged| {
+    let mut tried = None;
+    let mut merge = |judged: judge::Judged| {
+        tried = tried.or(judged.calls);
         verdicts.declared = verdicts.declared.max(judged.verdicts.declared);
         verdicts.strict = verdicts.strict.max(judged.verdicts.strict);
         remarks.extend(judged.remarks);
@@ -201,14 +228,14 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options) -> Co
         && !differ_in_headers_only(was, is)
     {
         let (before, after) = (document(old.input_schema(), was), document(new.input_schema(), is));
-        merge(judge(Surface::Input, &before, &after, options));
+        merge(judge(Surface::Input, &before, &after, options, calls));
     }
     let (was, is) = (old.normal().get("outputSchema"), new.normal().get("outputSchema"));
     if let (Some(before), Some(after), Some(was), Some(is)) =
         (old.output_schema(), new.output_schema(), was, is)
         && was != is
     {
-        merge(judge(Surface::Output, &document(before, was), &document(after, is), options));
+        merge(judge(Surface::Output, &document(before, was), &document(after, is), options, &[]));
     }
     let mut told = Vec::new();
     for rule in rules::all() {
@@ -249,6 +276,7 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options) -> Co
             required_bump: bump,
             findings: remarks.into_iter().map(|(r, w)| finding(server, &old.name, r, w)).collect(),
             patch,
+            calls: tried,
         }),
     }
 }

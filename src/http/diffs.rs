@@ -20,11 +20,17 @@ pub(super) struct DiffBody {
     assume: Assumption,
     #[serde(default)]
     formats: Formats,
+    /// Recorded `tools/call` requests, or their params. Nothing of them is kept.
+    calls: Option<Box<RawValue>>,
 }
 
-/// Diffs two saved `tools/list` answers.
+/// Diffs two saved `tools/list` answers, and holds recorded calls against them where some are sent.
 pub(super) async fn make_diff(Body(body): Body<DiffBody>) -> Result<Json<Report>, Error> {
     let (baseline, candidate) = (("baseline", body.baseline), ("candidate", body.candidate));
     let options = Options { assume: body.assume, formats: body.formats };
-    Ok(Json(check::compared_texts(baseline, candidate, options).await?))
+    if body.calls.as_ref().is_some_and(|calls| !calls.get().starts_with('[')) {
+        return Err(Error::InvalidBody("has `calls` that are no array".to_owned()));
+    }
+    let calls = body.calls.map(|calls| ("calls", calls));
+    Ok(Json(check::compared_texts(baseline, candidate, options, calls).await?))
 }

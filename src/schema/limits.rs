@@ -33,6 +33,12 @@ pub const PLACE_VALUES: usize = 48;
 /// Counterexamples kept: enough to give each change of a tool one of its own.
 pub const COUNTEREXAMPLES: usize = 64;
 
+/// Values that callers were seen to send kept for one place, so that room is left for those of its author.
+pub const SEEN_VALUES: usize = 4;
+
+/// The longest of them as JSON: a name, an address, a query. A larger one would be read by nobody in a witness.
+pub const SEEN_BYTES: usize = 256;
+
 /// Values tried to make one counterexample smaller.
 pub const SHRINKING: usize = 200;
 

@@ -1,9 +1,11 @@
 //! Finds values that one schema accepts and another rejects. Candidates prove nothing: both validators, each in the
 //! dialect its author chose, have the last word on every value that leaves this file.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
-use super::{Counterexample, Schema, Way, facts::Node, limits, sample};
+use super::{Counterexample, Rejection, Schema, Tried, Way, facts::Node, limits, sample};
 
 /// Values of `inner` (and of all of `also`) that `outer` rejects, the plainest first, one for each way of being
 /// rejected. `from` and `hints` are where candidates are built from; they need not be the schemas themselves.
@@ -25,12 +27,46 @@ pub fn search(
     if found.is_empty() {
         found = round(outer, &holds, sample::candidates(node(from), node(hints), limits::SEARCH_VALUES));
     }
-    found.sort_by_cached_key(|c| {
-        let text = c.value.to_string();
-        (c.rejections.len(), limits::nodes(&c.value), text.len(), text)
-    });
+    found.sort_by_cached_key(plainness);
     found.dedup_by(|a, b| a.value == b.value);
     found
+}
+
+/// Adds counterexamples that are rejected in other ways.
+pub fn add(found: &mut Vec<Counterexample>, more: Vec<Counterexample>) {
+    let known: HashSet<_> = found.iter().map(|c| ways_of(&c.rejections)).collect();
+    found.extend(more.into_iter().filter(|c| !known.contains(&ways_of(&c.rejections))));
+}
+
+/// What becomes of some values, as they stand; see [`super::tried`].
+pub fn among(inner: &Schema, outer: &Schema, values: &[&Value]) -> Tried {
+    let mut tried = Tried::default();
+    let mut ways: HashMap<Way, Counterexample> = HashMap::new();
+    for value in values {
+        if inner.accepts(value) == Some(false) {
+            tried.rejected_before += 1;
+        } else if inner.accepts(value) == Some(true) && outer.accepts(value) == Some(false) {
+            tried.broken += 1;
+            let found = Counterexample { value: (*value).clone(), rejections: outer.rejections(value) };
+            if found.rejections.is_empty() {
+                continue;
+            }
+            let best = ways.entry(ways_of(&found.rejections)).or_insert_with(|| found.clone());
+            if plainness(&found) < plainness(best) {
+                *best = found;
+            }
+        }
+    }
+    tried.found = ways.into_values().collect();
+    tried.found.sort_by_cached_key(plainness);
+    tried.found.truncate(limits::COUNTEREXAMPLES);
+    tried
+}
+
+/// Less for the plainer of two counterexamples; the same for none.
+fn plainness(found: &Counterexample) -> (usize, usize, usize, String) {
+    let text = found.value.to_string();
+    (found.rejections.len(), limits::nodes(&found.value), text.len(), text)
 }
 
 /// The counterexamples among some candidates, one for each way of being rejected.
@@ -58,6 +94,10 @@ fn round(
         }
     }
     found
+}
+
+fn ways_of(rejections: &[Rejection]) -> Way {
+    rejections.iter().map(|r| (r.keyword.clone(), r.at.as_str().to_owned())).collect()
 }
 
 /// Leaves out what a counterexample does not need, as long as it is rejected in the same way.

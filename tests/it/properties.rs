@@ -22,7 +22,7 @@ use dice::Dice;
 use serde_json::{Map, Value, json};
 use toolpact::{
     contract::Contract,
-    diff::{Assumption, Level, Report, Surface, diff},
+    diff::{Assumption, Calls, Level, Origin, Report, Surface, diff_with_calls},
     schema::{Answer, Schema, contained},
     snapshot,
 };
@@ -196,6 +196,44 @@ fn what_is_called_compatible_breaks_no_value() {
     });
 }
 
+#[test]
+fn a_recorded_call_that_breaks_is_shown_and_no_call_makes_a_verdict_better() {
+    hunt(any_pair, |case| {
+        let (a, b) = case.schemas()?;
+        let arguments: Vec<&Value> = case.values.iter().filter(|v| v.is_object()).collect();
+        let calls: Vec<Value> = arguments.iter().map(|v| json!({"name": "input", "arguments": v})).collect();
+        let calls = Calls::read(&Value::Array(calls).to_string()).expect("recorded calls");
+        for assumption in [Assumption::Strict, Assumption::Declared] {
+            let without = level(&report(&case.a, &case.b, assumption), "input");
+            let report = report_with(&case.a, &case.b, assumption, &calls);
+            let tool = report.tools.iter().find(|t| t.tool == "input");
+            let mut recorded = tool
+                .into_iter()
+                .flat_map(|t| &t.findings)
+                .filter_map(|f| f.witness.as_ref())
+                .filter(|w| w.origin == Origin::Recorded);
+            let level = level(&report, "input");
+            if level < without {
+                let what = format!("{without} without calls and {level} with them, under {assumption}");
+                return Some(Fault { what, value: None });
+            }
+            if let Some(value) = escapes(arguments.iter().copied(), &a, &b)
+                && (level != Level::Breaking || recorded.clone().next().is_none())
+            {
+                let what = format!("a call breaks, and the tool is {level} under {assumption}");
+                return Some(Fault { what, value: Some(value.clone()) });
+            }
+            if let Some(witness) = recorded.find(|w| !arguments.contains(&&w.value)) {
+                return Some(Fault {
+                    what: "recorded by nobody".to_owned(),
+                    value: Some(witness.value.clone()),
+                });
+            }
+        }
+        None
+    });
+}
+
 /// Schemas of one contract digest, and schemas that are said to differ in notation only.
 #[test]
 fn what_is_called_notation_tells_no_value_apart() {
@@ -241,11 +279,16 @@ fn a_tool_against_itself_is_silent() {
 
 /// One schema as what a tool takes and, in another tool, as what it gives.
 fn report(baseline: &Value, candidate: &Value, assumption: Assumption) -> Report {
+    report_with(baseline, candidate, assumption, &Calls::default())
+}
+
+fn report_with(baseline: &Value, candidate: &Value, assumption: Assumption, calls: &Calls) -> Report {
     let tools = |schema: &Value| {
         let output = json!({"name": "output", "inputSchema": {"type": "object"}, "outputSchema": schema});
         json!([{"name": "input", "inputSchema": schema}, output])
     };
-    diff(&side("baseline", &tools(baseline)), &side("candidate", &tools(candidate)), assumption)
+    let (before, after) = (side("baseline", &tools(baseline)), side("candidate", &tools(candidate)));
+    diff_with_calls(&before, &after, assumption, calls)
 }
 
 /// The verdict on a tool; one that is not told of is the same.

@@ -91,6 +91,7 @@ pub(crate) fn report(tool: &str, level: Level, bump: Bump, absolute: bool) -> Re
             required_bump: bump,
             findings: vec![finding],
             patch: None,
+            calls: None,
         }],
         ..silent
     }

@@ -2,6 +2,8 @@
 //!
 //! Worst first; what is compatible takes one line each; the last line of a gate names the rule that failed it.
 
+mod calls;
+
 use std::{
     env,
     fmt::Write,
@@ -15,7 +17,7 @@ use crate::{
         check::{Blocked, Gate},
     },
     catalog::Policy,
-    diff::{Assumption, Bump, Finding, Level, Report, Surface, ToolReport, Witness, finding::Verdicts},
+    diff::{Assumption, Bump, Finding, Level, Origin, Report, Surface, ToolReport, Verdicts, Witness},
     snapshot::{Evidence, SurfaceDiff},
 };
 
@@ -252,13 +254,17 @@ fn change(out: &mut String, finding: &Finding) {
 }
 
 fn witness(out: &mut String, surface: Surface, witness: &Witness) {
+    let recorded = match witness.origin {
+        Origin::Built => "",
+        Origin::Recorded => "a recorded call, ",
+    };
     let meaning = match surface {
         Surface::Output => "may be returned now, not admitted by the baseline",
         Surface::Listing | Surface::Input | Surface::Annotations | Surface::Presentation => {
             "accepted by the baseline, rejected by the candidate"
         }
     };
-    row(out, "witness", &format!("{}   {meaning}", safe::value(&witness.value)));
+    row(out, "witness", &format!("{}   {recorded}{meaning}", safe::value(&witness.value)));
     if !witness.reason.is_empty() {
         row(out, "because", &safe::line(&witness.reason, 300));
     }
@@ -299,6 +305,9 @@ fn summary(out: &mut String, report: &Report, style: Style) {
         "  required bump: {}; assumption: {assumption} ({meaning}){other}",
         report.required_bump
     );
+    if let Some(all) = &report.calls {
+        calls::calls(out, report, all);
+    }
 }
 
 #[cfg(test)]
@@ -334,6 +343,7 @@ mod tests {
             value: json!({"state": "all"}),
             at: Pointer::root().join("state"),
             reason: "\"all\" is not one of \"open\" or \"closed\"".to_owned(),
+            origin: Origin::Built,
             message: None,
         });
         broken.help = "Keep \"all\".".to_owned();
@@ -347,6 +357,7 @@ mod tests {
             required_bump,
             findings,
             patch: None,
+            calls: None,
         };
         Report {
             verdict: Level::Breaking,
@@ -362,6 +373,7 @@ mod tests {
                 tool("search_issues", Level::Breaking, Bump::Major, vec![broken]),
             ],
             unchanged: 10,
+            calls: None,
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{check, check_parts};
 use crate::{
-    ask::{Ask, post},
+    ask::{Ask, get, post},
     seed,
 };
 
@@ -83,4 +83,50 @@ async fn large_lists_are_read_and_larger_ones_refused() {
     /tools: []
     "#);
     assert!(check(&app, diff(list(9 << 20), list(9 << 20))).await.starts_with("413 "));
+}
+
+#[tokio::test]
+async fn recorded_calls_are_held_against_both_lists() {
+    let app = seed::empty().await;
+    let list = |units: Value| {
+        let schema = json!({"type": "object", "properties": {"unit": units}});
+        json!([{"name": "convert", "inputSchema": schema}])
+    };
+    let ask = |calls: Value| {
+        let (baseline, candidate) = (list(json!({"type": "string"})), list(json!({"enum": ["km", "mile"]})));
+        post("/api/v1/diff", json!({"baseline": baseline, "candidate": candidate, "calls": calls}))
+    };
+    let call = |unit: &str| json!({"method": "tools/call", "params": {"name": "convert", "arguments": {"unit": unit}}});
+    let parts = ["/calls", "/tools/0/calls", "/tools/0/findings/0/witness"];
+    let answer = check_parts(&app, ask(json!([call("km"), call("furlong"), {"result": {}}])), &parts).await;
+    assert_snapshot!(answer, @r#"
+    200 content-type=application/json
+    /calls: {"recorded":2,"skipped":1,"unmatched":0,"broken":1}
+    /tools/0/calls: {"recorded":2,"rejectedBefore":0,"broken":1}
+    /tools/0/findings/0/witness: {"value":{"unit":"furlong"},"at":"/unit","reason":"\"furlong\" is not one of \"km\" or \"mile\"","origin":"recorded"}
+    "#);
+    assert_snapshot!(check(&app, ask(call("km"))).await, @r#"
+    400 content-type=application/problem+json
+    {
+      "type": "/errors/invalid-body",
+      "title": "invalid body",
+      "status": 400,
+      "detail": "the body has `calls` that are no array",
+      "code": "invalid-body"
+    }
+    "#);
+    let deep: Value = serde_json::from_str(&("[".repeat(110) + &"]".repeat(110))).expect("JSON");
+    assert_snapshot!(check(&app, ask(json!([deep]))).await, @r#"
+    400 content-type=application/problem+json
+    {
+      "type": "/errors/unreadable-calls",
+      "title": "unreadable calls",
+      "status": 400,
+      "detail": "`calls` line 1: nests 110 levels deep, the limit is 100",
+      "code": "unreadable-calls",
+      "help": "record `tools/call` requests, one a line, each as it was sent; or an array of them"
+    }
+    "#);
+    // Nothing of a call is kept.
+    assert!(!check(&app, get("/api/v1/events")).await.contains("furlong"));
 }

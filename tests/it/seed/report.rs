@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use toolpact::{
     diff::{
-        Assumption, Bump, Finding, Formats, Level, Report, Status, Surface, ToolReport, Witness,
+        Assumption, Bump, Finding, Formats, Level, Origin, Report, Status, Surface, ToolReport, Witness,
         finding::Verdicts,
     },
     json::{Digest, Pointer},
@@ -24,6 +24,7 @@ pub(super) fn report() -> Report {
                         value: json!({"customer": "c-1", "state": "all"}),
                         at: Pointer::from("/state"),
                         reason: "\"all\" is not one of \"open\" or \"closed\"".to_owned(),
+                        origin: Origin::Built,
                         message: None,
                     }),
                     help: "keep \"all\", or publish `order_query_v2` beside it".to_owned(),
@@ -42,6 +43,7 @@ pub(super) fn report() -> Report {
                         value: json!({"customer": "c-1"}),
                         at: Pointer::root(),
                         reason: "\"region\" is a required property".to_owned(),
+                        origin: Origin::Built,
                         message: None,
                     }),
                     help: "make `region` optional with a default".to_owned(),
@@ -60,6 +62,7 @@ pub(super) fn report() -> Report {
                         value: json!({"orders": [{"id": "o-1", "total": null}]}),
                         at: Pointer::from("/orders/0/total"),
                         reason: "null is not of type \"number\"".to_owned(),
+                        origin: Origin::Built,
                         message: None,
                     }),
                     ..finding(
@@ -172,6 +175,7 @@ pub(super) fn report() -> Report {
         rule_set: "tp1".to_owned(),
         tools,
         unchanged: 7,
+        calls: None,
     }
 }
 
@@ -191,6 +195,7 @@ fn tool(
         required_bump,
         findings,
         patch: Some(patch),
+        calls: None,
     }
 }
 
