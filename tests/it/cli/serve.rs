@@ -55,3 +55,34 @@ fn a_port_that_is_taken_could_not_run() {
     let ended = user.run(&["serve", "--listen", &address]).code(COULD_NOT_RUN);
     assert!(ended.stderr.contains(&address) && ended.stderr.contains("help: "), "{}", ended.stderr);
 }
+
+#[test]
+fn a_poller_that_is_killed_is_followed_by_another() {
+    let user = User::new();
+    let starts = user.home().join("starts");
+    assert!(std::process::Command::new("mkfifo").arg(&starts).status().expect("coreutils").success());
+    // Says that it was started, and by whom, and then nothing until its stdin ends.
+    let script = user.file("server", format!("echo $PPID > '{}'; cat > /dev/null\n", starts.display()));
+    let config = serde_json::json!({"mcpServers": {"silent": {"command": "bash", "args": [script]}}});
+    user.file("mcp.json", config.to_string());
+    user.run(&["import", "mcp.json"]).code(PASSED);
+    let serve = || {
+        user.command(&["serve", "--listen", "127.0.0.1:0", "--poll-lease", "1"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts")
+    };
+    // Opened when the server writes, and that is when it starts.
+    let started_by = || std::fs::read_to_string(&starts).expect("a pipe").trim().to_owned();
+    let mut first = serve();
+    assert_eq!(started_by(), first.id().to_string());
+    let mut second = serve();
+    first.kill().expect("killed with SIGKILL");
+    first.wait().expect("ended");
+    // On a busy machine the first may have been late for its own claim, and have begun anew.
+    let followed = (0..5).any(|_| started_by() == second.id().to_string());
+    assert!(followed, "its claim ended, and nothing was lost");
+    second.kill().expect("killed");
+    second.wait().expect("ended");
+}
