@@ -12,6 +12,7 @@ pub mod finding;
 mod judge;
 pub mod rule;
 pub mod rules;
+mod succession;
 mod tool;
 pub mod walk;
 

@@ -54,8 +54,10 @@ pub struct Expected {
     pub verdict: Level,
     /// Where the rule's finding sits.
     pub at: Option<String>,
-    /// Words that a message of the rule must hold.
+    /// Words that a message of the rule, or its help, must hold.
     pub says: Option<String>,
+    /// Words that none of them may hold.
+    pub unsaid: Option<String>,
     /// `true`: some witness; an object or list: just this one.
     pub witness: Option<Value>,
 }

@@ -1,6 +1,9 @@
 //! One server's tools: which came, which went, and what changed in those that stayed.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -13,6 +16,7 @@ use super::{
         self, duplicate_tool_name, notation_changed, task_support_changed, tool_added, tool_removed,
         undecided_change,
     },
+    succession::{self, Successor},
 };
 use crate::{
     contract::{
@@ -42,16 +46,8 @@ pub(super) fn compare(
     options: Options,
     calls: &Calls,
 ) -> Vec<Compared> {
-    // An index keeps two long lists from being compared name by name.
-    let index = |side: &[&'_ Contract]| {
-        let mut map = std::collections::HashMap::new();
-        for (i, c) in side.iter().enumerate() {
-            map.entry(c.name.clone()).or_insert_with(Vec::new).push(i);
-        }
-        map
-    };
     let (was, is) = (index(before), index(after));
-    let added: Vec<&Contract> = after.iter().copied().filter(|c| !was.contains_key(&c.name)).collect();
+    let successors = successors((before, &was), (after, &is));
     let judged = |i: usize| {
         let old = before[i];
         if was[&old.name][0] != i {
@@ -60,7 +56,8 @@ pub(super) fn compare(
         let calls = calls.of(server, &old.name);
         Some(match is.get(&old.name).map(Vec::as_slice) {
             None => {
-                let mut gone = whole(server, old, Status::Removed, tool_removed::remark(old, &added));
+                let mut gone =
+                    whole(server, old, Status::Removed, tool_removed::remark(old, successors.get(&i)));
                 recall(&mut gone, old, options, &calls);
                 gone
             }
@@ -96,6 +93,35 @@ pub(super) fn compare(
         out.push(compared);
     }
     out
+}
+
+/// Where each name stands in a list: keeps two long lists from being compared name by name.
+type Index = HashMap<String, Vec<usize>>;
+
+fn index(side: &[&Contract]) -> Index {
+    let mut map = Index::new();
+    for (i, c) in side.iter().enumerate() {
+        map.entry(c.name.clone()).or_default().push(i);
+    }
+    map
+}
+
+/// What removed tools look like they became, by their places in `before`. Of a name that stands twice the first counts.
+fn successors(
+    (before, was): (&[&Contract], &Index),
+    (after, is): (&[&Contract], &Index),
+) -> HashMap<usize, Successor> {
+    let only_in = |own: &Index, other: &Index| -> Vec<usize> {
+        let mut places: Vec<usize> =
+            own.iter().filter(|(name, _)| !other.contains_key(*name)).map(|(_, places)| places[0]).collect();
+        places.sort_unstable();
+        places
+    };
+    let (removed, added) = (only_in(was, is), only_in(is, was));
+    let gone: Vec<&Contract> = removed.iter().map(|i| before[*i]).collect();
+    let come: Vec<&Contract> = added.iter().map(|i| after[*i]).collect();
+    let successors = succession::successors(&gone, &come);
+    removed.into_iter().zip(successors).filter_map(|(i, successor)| Some((i, successor?))).collect()
 }
 
 /// As much as a main thread has: schemas nest.

@@ -194,3 +194,36 @@ fn keywords_of_the_wrong_kind_are_findings_and_no_panic() {
         }
     }
 }
+
+/// Lists of which nothing stays: what each tool may have become is looked for by words and arguments, not pair by pair.
+#[test]
+fn two_long_lists_without_a_common_tool_end_with_an_answer() {
+    const TOOLS: usize = 2_000;
+    let list = |name: &dyn Fn(usize) -> String, parameters: usize| -> Value {
+        let properties: Map<String, Value> = (0..parameters)
+            .map(|i| (format!("p{i}"), json!({"enum": ["get_it", "set_it", "lose_it"]})))
+            .collect();
+        let tool =
+            |i| json!({"name": name(i), "inputSchema": {"type": "object", "properties": properties.clone()}});
+        (0..TOOLS).map(tool).collect()
+    };
+    let general = ["do", "execute", "handle", "manage", "perform"];
+    let cases: [(&str, Value, Value); 3] = [
+        ("one word in all names", list(&|i| format!("it_was{i}"), 3), list(&|i| format!("it_is{i}"), 3)),
+        ("one schema", list(&|i| format!("old{i}"), 20), list(&|i| format!("new{i}"), 20)),
+        (
+            "as many parts as are looked at",
+            list(&|i| format!("was{i}_it{}", i / 25), 20),
+            list(&|i| format!("{}_{}_it{}", general[i % 5], general[i / 5 % 5], i / 25), 20),
+        ),
+    ];
+    for (name, before, after) in &cases {
+        let (before, after) = (side("a", before), side("b", after));
+        let report = diff(&before, &after, Assumption::Declared);
+        assert_eq!(report.tools.len(), 2 * TOOLS, "{name}");
+        // What shares one word with thousands is no part of them.
+        let hints = report.tools.iter().flat_map(|t| &t.findings).filter(|f| f.message.contains("looks"));
+        assert_eq!(hints.count(), 0, "{name}");
+        assert_eq!(report, diff(&before, &after, Assumption::Declared), "{name}");
+    }
+}

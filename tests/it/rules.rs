@@ -69,7 +69,7 @@ fn check(rule: &str, case: &Case) {
         assert!(report.tools.iter().flat_map(|t| &t.findings).all(|f| &f.rule != silent), "{}", context());
     }
     for (surface, expected) in expected {
-        let Some(Expected { verdict, at, says, witness }) = expected else { continue };
+        let Some(Expected { verdict, at, says, unsaid, witness }) = expected else { continue };
         let findings = on(&report, surface);
         let worst = findings.iter().map(|f| f.level).max().unwrap_or(Level::Compatible);
         assert_eq!(worst, *verdict, "{surface}: {}", context());
@@ -78,9 +78,14 @@ fn check(rule: &str, case: &Case) {
                 findings.iter().any(|f| f.pointer.as_str() == at && f.rule == rule && f.level == *verdict);
             assert!(found, "{surface} has no {verdict} {rule} at {at}: {}", context());
         }
+        let say = |words: &str| {
+            findings.iter().any(|f| f.rule == rule && (f.message.contains(words) || f.help.contains(words)))
+        };
+        if let Some(words) = unsaid {
+            assert!(!say(words), "{surface}: {rule} says `{words}`: {}", context());
+        }
         if let Some(words) = says {
-            let said = findings.iter().any(|f| f.rule == rule && f.message.contains(words.as_str()));
-            assert!(said, "{surface}: no {rule} says `{words}`: {}", context());
+            assert!(say(words), "{surface}: no {rule} says `{words}`: {}", context());
         }
         let shown: Vec<&Value> =
             findings.iter().filter_map(|f| f.witness.as_ref()).map(|w| &w.value).collect();

@@ -3,38 +3,47 @@
 use super::{Check, Remark, Rule};
 use crate::{
     contract::Contract,
-    diff::finding::{Level, Surface},
+    diff::{
+        finding::{Level, Surface},
+        succession::Successor,
+    },
 };
 
 pub(super) const RULE: Rule = Rule {
     id: "tool-removed",
     surfaces: &[Surface::Listing],
     what: "A tool is no longer listed.",
-    why: "Every call to it fails. A renamed tool is a removed one and an added one.",
+    why: "Every call to it fails. A renamed tool is a removed one and an added one; so is one that was split into several, or \
+          merged with others into one that is told what to do. Names and parameters give a hint of that, no more.",
     instead: "List the old name beside the new one until nobody calls it.",
     cases: include_str!("tool_removed.yaml"),
     check: Check::Engine,
 };
 
-/// The remark; `added` are the tools that only the candidate lists.
-pub(in crate::diff) fn remark(gone: &Contract, added: &[&Contract]) -> Remark {
-    let like = added.iter().find(|new| new.normal().get("inputSchema") == gone.normal().get("inputSchema"));
-    let like = like.or_else(|| added.iter().find(|new| close(&new.name, &gone.name)));
-    let message = format!("tool `{}` is no longer listed", gone.name);
-    let remark = Remark::new(RULE.id, Level::Breaking, Surface::Listing, "", message);
-    match like {
-        Some(new) => remark.help(format!(
-            "if `{}` is its new name, list both until nobody calls `{}`",
-            new.name, gone.name
-        )),
+/// The remark, with what the tool looks like it became.
+pub(in crate::diff) fn remark(gone: &Contract, successor: Option<&Successor>) -> Remark {
+    let name = &gone.name;
+    let message = format!("tool `{name}` is no longer listed");
+    let remark = Remark::new(RULE.id, Level::Breaking, Surface::Listing, "", message.clone());
+    match successor {
         None => remark.help("list it again, or announce its end and raise the major version"),
+        Some(Successor::Renamed(new)) => {
+            remark.help(format!("if `{new}` is its new name, list both until nobody calls `{name}`"))
+        }
+        Some(Successor::Split(parts)) => remark
+            .saying(&format!("{message}; it looks split into {}", several(parts)))
+            .help(format!("list it beside them until nobody calls `{name}`")),
+        Some(Successor::Merged(one)) => remark
+            .saying(&format!("{message}; it looks merged into `{one}`"))
+            .help(format!("list both until nobody calls `{name}`")),
     }
 }
 
-/// Whether two names differ in style, or in a small part only.
-fn close(a: &str, b: &str) -> bool {
-    let plain = |s: &str| s.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    let (a, b) = (plain(a), plain(b));
-    let shared = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
-    a == b || shared * 4 >= a.len().max(b.len()) * 3
+/// Up to five names for a sentence.
+fn several(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(quoted.len()) {
+        0 => quoted.join(", "),
+        more => format!("{} and {more} more", quoted.join(", ")),
+    }
 }
