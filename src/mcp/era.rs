@@ -27,6 +27,8 @@ pub(super) const VERSION_HEADER_SINCE: &str = "2025-06-18";
 
 /// `UnsupportedProtocolVersion`: modern, another revision.
 const UNSUPPORTED_VERSION: i64 = -32022;
+/// Times that a server may send us to another revision.
+const MAX_ASKED_AGAIN: usize = 2;
 /// Errors that only modern servers send over HTTP: header mismatch, missing client capability.
 const MODERN_HTTP_ERRORS: [i64; 2] = [-32020, -32021];
 
@@ -113,8 +115,9 @@ pub(super) enum Over {
     Http,
 }
 
-/// Reads the answer to a `server/discover` that was asked in revision `asked`.
-pub(super) fn discovery(reply: &Reply, asked: &str, over: Over) -> Discovery {
+/// Reads the answer to a `server/discover` that was asked `again` times before. A server that refuses the very revision
+/// that it says to support is asked for it again, too: of several behind one address, one may be older.
+pub(super) fn discovery(reply: &Reply, again: usize, over: Over) -> Discovery {
     match reply {
         Ok(result) => {
             let about = json::parse(result.get()).unwrap_or(Value::Null);
@@ -131,7 +134,7 @@ pub(super) fn discovery(reply: &Reply, asked: &str, over: Over) -> Discovery {
                 .and_then(|d| d.get("supported"))
                 .and_then(versions)
                 .and_then(|supported| choose(&supported))
-                .filter(|version| version != asked)
+                .filter(|_| again < MAX_ASKED_AGAIN)
                 .map_or_else(|| Discovery::Refused(error.clone()), Discovery::AskAgain),
             Some(code) if over == Over::Http && MODERN_HTTP_ERRORS.contains(&code) => {
                 Discovery::Refused(error.clone())

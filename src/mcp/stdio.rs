@@ -126,7 +126,7 @@ impl<'a> Connection<'a> {
     async fn discover(&mut self) -> Try<Begun> {
         let until = self.until(self.limits.start);
         let patience = self.until(self.limits.probe).min(until);
-        let mut asked = era::MODERN.to_owned();
+        let mut again = 0;
         let mut discover = self.send("server/discover", &self.dialect.params(None)).await;
         let mut initialize = None;
         let mut refusal: Option<Reply> = None;
@@ -142,14 +142,14 @@ impl<'a> Connection<'a> {
                     None => return Err(self.timeout("say anything", self.limits.start)),
                 },
                 Received::Answer(id, reply) if id == discover => {
-                    match era::discovery(&reply, &asked, Over::Stdio) {
+                    match era::discovery(&reply, again, Over::Stdio) {
                         Discovery::Modern { version, about } => {
                             self.dialect = era::note_discovery(self.record, &version, &about);
                             return Ok(Begun::Settled);
                         }
                         Discovery::AskAgain(version) => {
-                            let dialect = Dialect::Modern(version.clone());
-                            asked = version;
+                            let dialect = Dialect::Modern(version);
+                            again += 1;
                             discover = self.send("server/discover", &dialect.params(None)).await;
                         }
                         Discovery::Refused(error) => return Err(era::refused(self.record, error)),

@@ -3,6 +3,8 @@
 //! `tests/run` installs them and says where in TOOLPACT_REAL_SERVERS. Without them these tests pass and say so; in CI
 //! they fail.
 
+mod conformance;
+
 use std::{
     env,
     io::{BufRead, BufReader},

@@ -39,9 +39,9 @@ impl Connection<'_> {
 
     /// Whether the server is modern; it is described then.
     async fn discover(&mut self, budget: Duration) -> Try<bool> {
-        let mut asked = era::MODERN.to_owned();
+        self.dialect = Dialect::Modern(era::MODERN.to_owned());
+        let mut again = 0;
         loop {
-            self.dialect = Dialect::Modern(asked.clone());
             let params = self.dialect.params(None);
             let reply = match self.request("server/discover", &params, self.until(budget)).await {
                 Ok(reply) => reply,
@@ -54,12 +54,15 @@ impl Connection<'_> {
                     (Some(_), None) => return Ok(false),
                 },
             };
-            match era::discovery(&reply, &asked, Over::Http) {
+            match era::discovery(&reply, again, Over::Http) {
                 Discovery::Modern { version, about } => {
                     self.dialect = era::note_discovery(self.record, &version, &about);
                     return Ok(true);
                 }
-                Discovery::AskAgain(version) => asked = version,
+                Discovery::AskAgain(version) => {
+                    again += 1;
+                    self.dialect = Dialect::Modern(version);
+                }
                 Discovery::Refused(error) => return Err(era::refused(self.record, error)),
                 Discovery::Legacy => return Ok(false),
             }

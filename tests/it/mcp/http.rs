@@ -287,6 +287,30 @@ async fn a_conversation_begins_in_either_era() {
             ok_with(1, "2027-01-01"),
         ),
         (
+            "modern that refuses at first what it supports",
+            |seen| match (seen.method(), seen.nth) {
+                ("server/discover", 0) => seen.error(
+                    StatusCode::BAD_REQUEST,
+                    -32022,
+                    "unsupported",
+                    json!({"supported": ["2026-07-28"]}),
+                ),
+                ("tools/list", _) => seen.json(&tools(&[A])),
+                _ => modern(seen),
+            },
+            patient(),
+            ok(1),
+        ),
+        (
+            "modern that sends us round in circles",
+            |seen| {
+                let other = if seen.nth.is_multiple_of(2) { "2027-01-01" } else { "2026-07-28" };
+                seen.error(StatusCode::BAD_REQUEST, -32022, "unsupported", json!({"supported": [other]}))
+            },
+            patient(),
+            fails(Outcome::Error, "refused `server/discover`: -32022: unsupported; it supports 2027-01-01"),
+        ),
+        (
             "modern that wants what we do not declare",
             |seen| seen.error(StatusCode::BAD_REQUEST, -32021, "needs sampling", Value::Null),
             patient(),
