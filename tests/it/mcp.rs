@@ -1,6 +1,6 @@
 //! How a listing ends, whatever the server does. Each row of a table is one server.
 
-mod changes;
+pub(crate) mod changes;
 mod demo;
 mod http;
 mod reach;

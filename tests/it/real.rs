@@ -4,6 +4,7 @@
 //! they fail.
 
 mod conformance;
+mod wire;
 
 use std::{
     env,

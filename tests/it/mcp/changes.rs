@@ -16,20 +16,20 @@ use super::{
 };
 
 /// A server that is being followed.
-pub(super) struct Followed {
-    pub(super) listings: Receiver<Listing>,
+pub(crate) struct Followed {
+    pub(crate) listings: Receiver<Listing>,
     ended: JoinHandle<Ended>,
 }
 
 impl Followed {
-    pub(super) fn new(source: Source) -> Self {
+    pub(crate) fn new(source: Source) -> Self {
         let (sender, listings) = channel(1);
         let ended = tokio::spawn(async move { mcp::changes(&source, &patient(), &sender).await });
         Self { listings, ended }
     }
 
     /// The next listing: how many tools, or how it failed.
-    pub(super) async fn next(&mut self) -> String {
+    pub(crate) async fn next(&mut self) -> String {
         match self.listings.recv().await {
             Some(listing) if listing.outcome == Outcome::Ok => listing.tools.len().to_string(),
             Some(listing) => format!("{}: {}", listing.outcome, listing.evidence.message),
@@ -38,7 +38,7 @@ impl Followed {
     }
 
     /// All that is listed and how it ends.
-    pub(super) async fn until_it_ends(mut self) -> (Vec<String>, String) {
+    pub(crate) async fn until_it_ends(mut self) -> (Vec<String>, String) {
         let mut told = Vec::new();
         while let Some(listing) = self.listings.recv().await {
             assert_eq!(listing.outcome, Outcome::Ok, "{:?}", listing.evidence);
@@ -48,7 +48,7 @@ impl Followed {
     }
 
     /// How it ends where nobody listens any more.
-    pub(super) async fn dropped(self) -> String {
+    pub(crate) async fn dropped(self) -> String {
         drop(self.listings);
         how(self.ended.await.expect("no panic"))
     }
