@@ -169,6 +169,15 @@ fn named(found: Vec<(String, entry::Read)>, host: Host) -> Result<Found, ConfigE
         }
         let mut spec = ServerSpec::new(name.clone(), *source);
         notes.extend(clear(&mut spec));
+        // What is imported was written by others: it may name variables, but run nothing and read nothing here.
+        if let Some(acting) = spec.references().into_iter().find(|reference| reference.acts()) {
+            let why = format!(
+                "it refers to `{acting}`, and what is imported runs no command and reads no file; write it with \
+                 `toolpact servers add` or in a catalog document, or a variable in its place"
+            );
+            all.skipped.push((text, why));
+            continue;
+        }
         names.push((name, text));
         all.servers.push(Entry { spec, notes });
     }

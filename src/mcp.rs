@@ -3,10 +3,12 @@
 //! Our own, because the official SDK drops fields, loses whole pages on one odd tool and hangs on bad lines. It asks,
 //! it never acts: no tool is called, nothing a server names is fetched, no capability is declared that a server could
 //! use. In reading order: `era` says how a conversation begins, `message` what travels, `pages` how a list is read,
-//! `stdio` and `http` how it gets there, `changes` how a server is followed; `command` says what is shown of a server's command, `demo` is a server to try.
+//! `stdio` and `http` how it gets there, `changes` how a server is followed; `command` says what is shown of a server's
+//! command, `credential` runs what prints one, `demo` is a server to try.
 
 mod changes;
 mod command;
+pub mod credential;
 pub mod demo;
 mod era;
 mod http;

@@ -1,6 +1,7 @@
 //! Registered servers: imported, listed, removed, and asked again, one or all of them.
 
 mod import;
+mod reference;
 mod start;
 
 use serde::Serialize;
@@ -121,7 +122,7 @@ impl App {
     /// Where nobody registered it, or a variable it refers to is not set.
     pub async fn follow(&self, name: &ServerName, listings: &Sender<Listing>) -> Result<Ended, AppError> {
         let spec = self.registered_server(name).await?;
-        let start = start::resolved(&spec, &*self.variables)?.swap_remove(0);
+        let start = start::resolved(&spec, &*self.variables).await?.swap_remove(0);
         Ok(start.follow(&spec, &self.limits, listings).await)
     }
 
@@ -208,7 +209,7 @@ impl App {
         actor: &str,
     ) -> Result<Recorded, AppError> {
         let spec = self.registered_server(name).await?;
-        let starts = start::resolved(&spec, &*self.variables)?;
+        let starts = start::resolved(&spec, &*self.variables).await?;
         let listings = start::list(starts, &spec, &self.limits).await;
         let mut recorded = self.keep_all(name, listings, only_news, actor).await?;
         if recorded.listing.outcome == Outcome::Ok {
@@ -237,17 +238,14 @@ impl App {
             while asked.len() < jobs.max(1)
                 && let Some(spec) = waiting.next()
             {
-                match start::resolved(&spec, &*self.variables) {
-                    Ok(starts) => {
-                        let limits = self.limits.clone();
-                        asked.spawn(async move { (start::list(starts, &spec, &limits).await, spec.name) });
-                    }
-                    Err(error) => {
-                        let swept = not_asked(spec.name, error.message);
-                        each(&swept);
-                        sweep.servers.push(swept);
-                    }
-                }
+                let app = self.clone();
+                asked.spawn(async move {
+                    let listings = match start::resolved(&spec, &*app.variables).await {
+                        Ok(starts) => Ok(start::list(starts, &spec, &app.limits).await),
+                        Err(error) => Err(error),
+                    };
+                    (listings, spec.name)
+                });
             }
             let Some(ended) = asked.join_next().await else { break };
             let (listings, server) = ended.map_err(|e| {
@@ -258,8 +256,13 @@ impl App {
                 )
             })?;
             // One after the other: the database has one writer, and no more than `jobs` lists are held at once.
-            let recorded = self.keep_all(&server, listings, false, actor).await?;
-            let swept = Swept::of(server, recorded);
+            let swept = match listings {
+                Ok(listings) => {
+                    let recorded = self.keep_all(&server, listings, false, actor).await?;
+                    Swept::of(server, recorded)
+                }
+                Err(error) => not_asked(server, error.message),
+            };
             each(&swept);
             sweep.servers.push(swept);
         }

@@ -1,7 +1,7 @@
 //! A registered server: where it is found, in words that hold no secret.
 //!
 //! What a person writes here stays *symbolic*: `${VAR}` is a reference that is resolved only when the server is
-//! started, from the environment of whoever starts it, by [`Symbolic::resolve`] and never by a shell. So a spec can be
+//! asked, from the environment, the files and the commands of whoever asks it, and never by a shell. So a spec can be
 //! stored, shown and exported as it stands.
 
 mod symbolic;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use symbolic::{Piece, Symbolic, Unresolved};
+pub use symbolic::{Piece, Reference, Symbolic, Unresolved};
 
 use crate::name::ServerName;
 
@@ -35,6 +35,14 @@ impl ServerSpec {
     #[must_use]
     pub fn new(name: ServerName, source: ServerSource) -> Self {
         Self { name, source, contexts: Vec::new(), interval: None }
+    }
+
+    /// What its source and its contexts refer to, once each, in the order in which it stands.
+    #[must_use]
+    pub fn references(&self) -> Vec<Reference<'_>> {
+        let contexts =
+            self.contexts.iter().flat_map(|context| context.headers.values().chain(context.env.values()));
+        distinct(self.source.texts().map(|(_, text)| text).chain(contexts))
     }
 }
 
@@ -142,18 +150,22 @@ impl ServerSource {
     /// The variables that it refers to, once each, in the order in which they stand.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
-        let mut all: Vec<&str> = Vec::new();
-        for (_, text) in self.texts() {
-            for piece in text.pieces() {
-                if let Piece::Variable { name, .. } = piece
-                    && !all.contains(&name)
-                {
-                    all.push(name);
-                }
-            }
-        }
-        all
+        let name = |reference| match reference {
+            Reference::Variable(name) => Some(name),
+            Reference::File(_) | Reference::Command(_) => None,
+        };
+        distinct(self.texts().map(|(_, text)| text)).into_iter().filter_map(name).collect()
     }
+}
+
+fn distinct<'a>(texts: impl Iterator<Item = &'a Symbolic>) -> Vec<Reference<'a>> {
+    let mut all = Vec::new();
+    for reference in texts.flat_map(Symbolic::references) {
+        if !all.contains(&reference) {
+            all.push(reference);
+        }
+    }
+    all
 }
 
 /// How a source is written in documents and the database: either a command or a URL.

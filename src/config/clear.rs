@@ -5,7 +5,7 @@
 
 use super::variables::variable;
 use crate::{
-    catalog::server::{Piece, ServerSource, ServerSpec, Symbolic},
+    catalog::server::{Piece, Reference, ServerSource, ServerSpec, Symbolic},
     secret,
 };
 
@@ -86,7 +86,7 @@ fn literals(text: &Symbolic) -> String {
     let parts = text.pieces().map(|piece| match piece {
         Piece::Literal(text) => text,
         Piece::Variable { default, .. } => default.unwrap_or_default(),
-        Piece::Unknown(_) => "",
+        Piece::File(_) | Piece::Command(_) | Piece::Unknown(_) => "",
     });
     parts.collect::<Vec<_>>().join(" ")
 }
@@ -103,6 +103,8 @@ fn without_defaults(text: &Symbolic) -> Option<String> {
                 found |= default.is_some();
                 format!("${{{name}}}")
             }
+            Piece::File(path) => Reference::File(path).to_string(),
+            Piece::Command(line) => Reference::Command(line).to_string(),
             Piece::Unknown(inside) => format!("${{{inside}}}"),
         })
         .collect();

@@ -40,7 +40,8 @@ fn is_reference(inside: &str) -> bool {
     bare(&format!("${name}")) == Some(name)
 }
 
-/// Something that a host works out and we cannot: `command:pick`. It stays, and is refused when the server is asked.
+/// Something that a host works out, such as `command:pick`. It stays: what we could work out by running or reading
+/// something is refused by who reads the file, the rest when the server is asked.
 fn is_call(inside: &str) -> bool {
     inside.split_once(':').is_some_and(|(what, _)| what.bytes().all(|b| b.is_ascii_alphabetic()))
 }

@@ -196,12 +196,17 @@ impl Process {
     }
 
     fn signal(&self, signal: i32) {
-        let Some(group) = self.group.filter(|group| *group > 1) else { return };
-        // SAFETY: `kill` touches no memory of ours. The group is the one that `start` made; its number stays taken as
-        // long as any of its processes lives.
-        #[allow(unsafe_code, reason = "there is no safe call in std that reaches a process group")]
-        let _ = unsafe { libc::kill(-group, signal) };
+        signal_group(self.group, signal);
     }
+}
+
+/// Signals a group that we made.
+pub(super) fn signal_group(group: Option<i32>, signal: i32) {
+    let Some(group) = group.filter(|group| *group > 1) else { return };
+    // SAFETY: `kill` touches no memory of ours. The group is one that a process of ours leads; its number stays taken as
+    // long as any of its processes lives.
+    #[allow(unsafe_code, reason = "there is no safe call in std that reaches a process group")]
+    let _ = unsafe { libc::kill(-group, signal) };
 }
 
 impl Drop for Process {

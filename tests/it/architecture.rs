@@ -38,6 +38,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("reqwest", &["mcp", "config/registry"]),
     ("rustls", &["mcp", "config/registry"]),
     ("libc", &["mcp"]),
+    ("shlex", &["app/servers/reference"]),
     ("jsonschema", &["schema"]),
     ("jsonc_parser", &["config"]),
     ("indicatif", &["cli"]),

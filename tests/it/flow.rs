@@ -3,6 +3,7 @@
 mod contexts;
 mod drafts;
 mod polling;
+mod references;
 mod servers;
 mod sides;
 

@@ -1,6 +1,7 @@
 //! How a listing ends, whatever the server does. Each row of a table is one server.
 
 pub(crate) mod changes;
+mod credential;
 mod demo;
 mod http;
 mod reach;

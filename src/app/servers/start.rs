@@ -8,12 +8,14 @@ use crate::{
     app::{AppError, Kind},
     catalog::{
         ServerSource, ServerSpec,
-        server::{AuthContext, Symbolic, Unresolved},
+        server::{AuthContext, Reference, Symbolic, Unresolved},
     },
     mcp::{self, Ended, Limits, Source},
     secret,
     snapshot::Listing,
 };
+
+use super::reference::Said;
 
 /// Where the values of variables come from.
 pub(in crate::app) type Variables = dyn Fn(&str) -> Option<String> + Send + Sync;
@@ -30,13 +32,15 @@ pub(super) struct Start {
 }
 
 /// Resolves a spec's references, once for each of its authorization contexts; the first is the one that catalogs rely on.
+/// Its files are read and its commands run once for all of them.
 ///
 /// # Errors
-/// Where a variable is not set, or what comes out can never be a source.
-pub(super) fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Vec<Start>, AppError> {
+/// Where a variable is not set, a file or a command says nothing, or what comes out can never be a source.
+pub(super) async fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Vec<Start>, AppError> {
+    let said = Said::of(spec, variables).await?;
     let none = AuthContext { name: "default".to_owned(), headers: BTreeMap::new(), env: BTreeMap::new() };
     let contexts = if spec.contexts.is_empty() { std::slice::from_ref(&none) } else { &spec.contexts };
-    contexts.iter().map(|context| under(context, spec, variables)).collect()
+    contexts.iter().map(|context| under(context, spec, &said)).collect()
 }
 
 /// Lists a server under each of its contexts, one after the other: it is one server.
@@ -48,14 +52,18 @@ pub(super) async fn list(starts: Vec<Start>, spec: &ServerSpec, limits: &Limits)
     listings
 }
 
-fn under(context: &AuthContext, spec: &ServerSpec, variables: &Variables) -> Result<Start, AppError> {
+fn under(context: &AuthContext, spec: &ServerSpec, said: &Said<'_>) -> Result<Start, AppError> {
     let name = &spec.name;
     let mut values = Vec::new();
     let mut resolve = |text: &Symbolic| {
-        let resolved = text.resolve(|variable| {
-            let value = variables(variable)?;
-            if value.len() >= SHORTEST_HIDDEN || (secret::is_named(variable) && !value.is_empty()) {
-                values.push((value.clone(), format!("${{{variable}}}")));
+        let resolved = text.resolve(|reference| {
+            let value = said.value(reference)?;
+            let is_secret = match reference {
+                Reference::Variable(name) => secret::is_named(name),
+                Reference::File(_) | Reference::Command(_) => true,
+            };
+            if value.len() >= SHORTEST_HIDDEN || (is_secret && !value.is_empty()) {
+                values.push((value.clone(), reference.to_string()));
             }
             Some(value)
         });
@@ -115,9 +123,10 @@ fn unresolved(spec: &ServerSpec, error: Unresolved) -> AppError {
         Unresolved::Unset(variable) => {
             ("unset-variable", format!("set `{variable}` in the environment of toolpact, and ask again"))
         }
-        Unresolved::Unknown(_) => {
-            ("unknown-reference", "write a variable instead where it was imported from".to_owned())
-        }
+        Unresolved::Unknown(_) => (
+            "unknown-reference",
+            "write a variable in its place where it was written or imported from".to_owned(),
+        ),
     };
     AppError::new(Kind::Invalid, code, format!("server `{name}` cannot be asked: {error}")).help(help)
 }

@@ -1,6 +1,7 @@
-//! A text with references to variables: `${VAR}`, `${VAR:-default}`; `$${` is a dollar sign and a brace.
+//! A text with references: `${VAR}`, `${VAR:-default}`, `${file:/path}`, `${command:program words}`; `$${` is a dollar
+//! sign and a brace.
 //!
-//! Nothing else means anything: no command, no arithmetic, no nesting, no word splitting.
+//! Nothing else means anything: no `$(command)`, no arithmetic, no nesting. What a reference says is found out elsewhere.
 
 use std::fmt;
 
@@ -23,8 +24,45 @@ pub enum Piece<'a> {
         /// What it is where the variable is not set.
         default: Option<&'a str>,
     },
-    /// `${…}` with something in it that is no variable, such as `${command:pick}`; without the braces.
+    /// What stands in a file, at this path.
+    File(&'a str),
+    /// What a command prints; its words are split as a POSIX shell would split them.
+    Command(&'a str),
+    /// `${…}` with something in it that is none of these, such as `${input:token}`; without the braces.
     Unknown(&'a str),
+}
+
+/// What a reference refers to. Shown as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reference<'a> {
+    /// A variable.
+    Variable(&'a str),
+    /// A file.
+    File(&'a str),
+    /// A command.
+    Command(&'a str),
+}
+
+impl Reference<'_> {
+    /// Whether it takes more than a look into the environment to find out what it says. Only who may run commands here
+    /// and read files may write such a reference.
+    #[must_use]
+    pub fn acts(self) -> bool {
+        match self {
+            Self::Variable(_) => false,
+            Self::File(_) | Self::Command(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Reference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "${{{name}}}"),
+            Self::File(path) => write!(f, "${{file:{path}}}"),
+            Self::Command(line) => write!(f, "${{command:{line}}}"),
+        }
+    }
 }
 
 /// A reference that cannot be resolved.
@@ -33,8 +71,8 @@ pub enum Unresolved {
     /// The variable is not set.
     #[error("the variable `{0}` is not set")]
     Unset(String),
-    /// No variable at all.
-    #[error("`${{{0}}}` is no variable")]
+    /// No reference that is known here.
+    #[error("`${{{0}}}` is no variable, file or command")]
     Unknown(String),
 }
 
@@ -73,18 +111,39 @@ impl Symbolic {
         })
     }
 
-    /// The text with every reference replaced by what `variable` says, or by its default. An empty value counts as set,
+    /// What it refers to, in order.
+    pub fn references(&self) -> impl Iterator<Item = Reference<'_>> {
+        self.pieces().filter_map(|piece| match piece {
+            Piece::Variable { name, .. } => Some(Reference::Variable(name)),
+            Piece::File(path) => Some(Reference::File(path)),
+            Piece::Command(line) => Some(Reference::Command(line)),
+            Piece::Literal(_) | Piece::Unknown(_) => None,
+        })
+    }
+
+    /// The text with every reference replaced by what `value` says, or by its default. An empty value counts as set,
     /// except before a default, as in a shell.
     ///
     /// # Errors
     /// The first reference that says nothing.
-    pub fn resolve(&self, mut variable: impl FnMut(&str) -> Option<String>) -> Result<String, Unresolved> {
+    pub fn resolve(
+        &self,
+        mut value: impl FnMut(Reference<'_>) -> Option<String>,
+    ) -> Result<String, Unresolved> {
         let mut out = String::with_capacity(self.0.len());
         for piece in self.pieces() {
             match piece {
                 Piece::Literal(text) => out.push_str(text),
                 Piece::Unknown(text) => return Err(Unresolved::Unknown(text.to_owned())),
-                Piece::Variable { name, default } => match (variable(name), default) {
+                Piece::File(path) => match value(Reference::File(path)) {
+                    Some(value) => out.push_str(&value),
+                    None => return Err(Unresolved::Unknown(format!("file:{path}"))),
+                },
+                Piece::Command(line) => match value(Reference::Command(line)) {
+                    Some(value) => out.push_str(&value),
+                    None => return Err(Unresolved::Unknown(format!("command:{line}"))),
+                },
+                Piece::Variable { name, default } => match (value(Reference::Variable(name)), default) {
                     (Some(value), None) => out.push_str(&value),
                     (Some(value), Some(_)) if !value.is_empty() => out.push_str(&value),
                     (Some(_) | None, Some(default)) => out.push_str(default),
@@ -129,17 +188,25 @@ fn next(text: &str) -> Option<(Piece<'_>, &str)> {
         return Some((Piece::Literal(&text[1..3]), rest));
     }
     if let Some((inside, rest)) = text.strip_prefix("${").and_then(|rest| rest.split_once('}')) {
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (inside, None),
-        };
-        let piece =
-            if is_variable(name) { Piece::Variable { name, default } } else { Piece::Unknown(inside) };
-        return Some((piece, rest));
+        return Some((reference(inside), rest));
     }
     // Up to the next dollar sign, which begins a reference, an escape, or means itself.
     let end = text.char_indices().skip(1).find(|(_, c)| *c == '$').map_or(text.len(), |(at, _)| at);
     Some((Piece::Literal(&text[..end]), &text[end..]))
+}
+
+/// What stands between the braces.
+fn reference(inside: &str) -> Piece<'_> {
+    match inside.split_once(':') {
+        Some(("file", path)) if !path.trim().is_empty() => return Piece::File(path),
+        Some(("command", line)) if !line.trim().is_empty() => return Piece::Command(line),
+        Some(_) | None => {}
+    }
+    let (name, default) = match inside.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inside, None),
+    };
+    if is_variable(name) { Piece::Variable { name, default } } else { Piece::Unknown(inside) }
 }
 
 /// A name that an environment can hold: letters, digits and underscores, no digit first.
@@ -150,14 +217,16 @@ fn is_variable(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Symbolic, Unresolved};
+    use super::{Reference, Symbolic, Unresolved};
 
     fn resolved(text: &str) -> Result<String, Unresolved> {
-        Symbolic::from(text).resolve(|name| match name {
-            "HOME" => Some("/home/ann".to_owned()),
-            "EMPTY" => Some(String::new()),
-            "TRAP" => Some("${HOME} $(id)".to_owned()),
-            _ => None,
+        Symbolic::from(text).resolve(|reference| match reference {
+            Reference::Variable("HOME") => Some("/home/ann".to_owned()),
+            Reference::Variable("EMPTY") => Some(String::new()),
+            Reference::Variable("TRAP") => Some("${HOME} $(id)".to_owned()),
+            Reference::Variable(_) | Reference::File("/none") => None,
+            Reference::File(path) => Some(format!("<{path}>")),
+            Reference::Command(line) => Some(format!("[{line}]")),
         })
     }
 
@@ -181,12 +250,17 @@ mod tests {
             ("${TRAP}", "${HOME} $(id)"), // what a variable says is never read again
             ("größe ${HOME}", "größe /home/ann"),
             ("é${HOME}", "é/home/ann"),
+            ("Bearer ${file:/run/a b:-c}", "Bearer </run/a b:-c>"),
+            ("${command:op read 'op://v/${x'}", "[op read 'op://v/${x']"),
+            ("$${command:id}${FILE:-file:/x}", "${command:id}file:/x"),
+            ("${TRAP}${NONE:-${command:id}", "${HOME} $(id)${command:id"),
         ] {
             assert_eq!(resolved(text), Ok(expected.to_owned()), "{text}");
         }
         assert_eq!(resolved("${NONE}"), Err(Unresolved::Unset("NONE".to_owned())));
-        assert_eq!(resolved("${command:pick}"), Err(Unresolved::Unknown("command:pick".to_owned())));
-        assert_eq!(resolved("${}"), Err(Unresolved::Unknown(String::new())));
+        for inside in ["", "input:token", "command:", "file: ", "file:/none", "Command:id", "1:-x"] {
+            assert_eq!(resolved(&format!("${{{inside}}}")), Err(Unresolved::Unknown(inside.to_owned())));
+        }
     }
 
     #[test]

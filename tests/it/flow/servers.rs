@@ -142,7 +142,7 @@ async fn what_cannot_be_resolved_names_the_variable_and_the_server() {
     let app = app.with_variables(|name| (name == "NOT_A_URL").then(|| "se cret".to_owned()));
     let text = servers(&[
         ("unset", serde_json::json!({"command": "x", "args": ["${NOBODY_SET_IT}"]})),
-        ("odd", serde_json::json!({"command": "x", "args": ["${command:pick}"]})),
+        ("odd", serde_json::json!({"command": "x", "args": ["${workspaceFolder:pick}"]})),
         ("url", serde_json::json!({"url": "http://${NOT_A_URL}/"})),
     ]);
     import(&app, &text, false).await;
@@ -153,7 +153,11 @@ async fn what_cannot_be_resolved_names_the_variable_and_the_server() {
             "unset-variable",
             "server `unset` cannot be asked: the variable `NOBODY_SET_IT` is not set",
         ),
-        ("odd", "unknown-reference", "server `odd` cannot be asked: `${command:pick}` is no variable"),
+        (
+            "odd",
+            "unknown-reference",
+            "server `odd` cannot be asked: `${workspaceFolder:pick}` is no variable",
+        ),
         ("url", "invalid-source", "server `url` cannot be asked: `http://${NOT_A_URL}/` is no URL"),
         ("seen", "not-registered", "server `seen` was listed here and is not registered"),
         ("unse", "unknown-server", "server `unse` does not exist; did you mean `unset`?"),
