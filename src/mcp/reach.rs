@@ -110,7 +110,7 @@ fn is_public_v4(v4: Ipv4Addr) -> bool {
 /// Global unicast is `2000::/3`; in it stand protocol assignments (`2001::/23`, Teredo among them) and documentation.
 fn is_public_v6(v6: Ipv6Addr) -> bool {
     let s = v6.segments();
-    let special = (s[0] == 0x2001 && s[1] < 0x200) || (s[0] == 0x2001 && s[1] == 0xdb8) || s[0] == 0x3fff;
+    let special = matches!((s[0], s[1]), (0x2001, ..0x200 | 0xdb8) | (0x3fff, _));
     s[0] & 0xe000 == 0x2000 && !special
 }
 
