@@ -1,9 +1,12 @@
 //! Servers that are followed: what they list each time that they say it changed, and how that ends. Here over stdio; over
 //! HTTP in `http/follow.rs`.
 
+use std::time::Duration;
+
 use tokio::{
     sync::mpsc::{Receiver, channel},
     task::JoinHandle,
+    time::timeout,
 };
 use toolpact::{
     mcp::{self, Ended, Source},
@@ -14,6 +17,9 @@ use super::{
     patient,
     stdio::{A, B, CHANGED, DISCOVERED, NO_SUCH_METHOD, READ, REST, legacy, page, say, script, tools},
 };
+
+/// A test that waits longer has failed.
+const LONG: Duration = Duration::from_secs(60);
 
 /// A server that is being followed.
 pub(crate) struct Followed {
@@ -30,7 +36,7 @@ impl Followed {
 
     /// The next listing: how many tools, or how it failed.
     pub(crate) async fn next(&mut self) -> String {
-        match self.listings.recv().await {
+        match timeout(LONG, self.listings.recv()).await.expect("a listing comes") {
             Some(listing) if listing.outcome == Outcome::Ok => listing.tools.len().to_string(),
             Some(listing) => format!("{}: {}", listing.outcome, listing.evidence.message),
             None => "none".to_owned(),
@@ -40,7 +46,7 @@ impl Followed {
     /// All that is listed and how it ends.
     pub(crate) async fn until_it_ends(mut self) -> (Vec<String>, String) {
         let mut told = Vec::new();
-        while let Some(listing) = self.listings.recv().await {
+        while let Some(listing) = timeout(LONG, self.listings.recv()).await.expect("it ends") {
             assert_eq!(listing.outcome, Outcome::Ok, "{:?}", listing.evidence);
             told.push(listing.tools.len().to_string());
         }
