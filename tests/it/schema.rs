@@ -312,6 +312,29 @@ fn what_is_not_contained_is_shown() {
 }
 
 #[test]
+fn names_of_properties_are_texts() {
+    let any = json!({"type": "object"});
+    let named = |names: Value| {
+        let mut schema = any.clone();
+        schema["propertyNames"] = names;
+        schema["$defs"] = json!({"short": {"maxLength": 1}});
+        schema
+    };
+    for names in [json!({"type": "string"}), json!({"type": ["string", "null"], "title": "Key"}), json!({})] {
+        check_contained(&any, &named(names));
+    }
+    for names in [
+        json!({"type": "integer"}),
+        json!({"type": "string", "maxLength": 1}),
+        json!({"type": "string", "allOf": [{"maxLength": 1}]}),
+        json!({"type": "string", "$ref": "#/$defs/short"}),
+        json!({"type": "string", "then": {"maxLength": 1}, "if": true}),
+    ] {
+        check_apart(&any, &named(names), &json!({"ab": 1}));
+    }
+}
+
+#[test]
 fn an_asserted_format_rejects_what_validators_reject() {
     let asserted = |schema: &Value| Schema::reading(schema, true).unwrap_or_else(|e| panic!("{schema}: {e}"));
     let of_format = |format: &str| json!({"type": "string", "format": format});

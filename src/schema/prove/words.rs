@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 
-use crate::schema::{
-    dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE},
-    facts::{self, Node, Part},
+use crate::{
+    contract::WORDS,
+    schema::{
+        dialect::{ASSERTED_FORMAT, WRITTEN_WHOLE},
+        facts::{self, Node, Part, types},
+    },
 };
 
 /// Whether two schemas are the same to the letter and mean the same.
@@ -42,6 +45,17 @@ pub(super) fn asserts_nothing(keyword: &str, value: &Value) -> bool {
                     | "unevaluatedProperties"
                     | "unevaluatedItems"
             )
+        || keyword == "propertyNames" && takes_every_name(value)
+}
+
+/// Whether a schema asks of a name no more than that it is a text. Its keywords are those listed here: a reference, say,
+/// has not been followed.
+fn takes_every_name(names: &Value) -> bool {
+    let harmless = |(keyword, value): (&String, &Value)| {
+        WORDS.contains(&keyword.as_str())
+            || keyword == "type" && facts::named_types(value) & types::STRING == types::STRING
+    };
+    names.as_object().is_some_and(|members| members.iter().all(harmless))
 }
 
 /// Keywords that assert something. Others are annotations by the specification (2020-12 core, 6.5).
