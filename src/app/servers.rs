@@ -1,5 +1,6 @@
 //! Registered servers: imported, listed, removed, and asked again, one or all of them.
 
+mod add;
 mod import;
 mod reference;
 mod start;

@@ -1,5 +1,7 @@
 //! `servers`: the servers that are known here, where they are found, and how their last listing ended.
 
+mod add;
+
 use std::fmt::Write;
 
 use chrono::{DateTime, Utc};
@@ -17,7 +19,7 @@ use crate::{
     name::ServerName,
 };
 
-/// Show the servers, where they are found, and how their last listing ended; or remove one.
+/// Show the servers, where they are found, and how their last listing ended; or register or remove one.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
@@ -30,6 +32,7 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    Add(add::Args),
     /// Ask a server under this authorization context as well: with these headers or variables beside its own. Catalogs
     /// rely on the first context that is named; what one tool is must not depend on the context, and where it does, that
     /// is told as a split view.
@@ -38,8 +41,8 @@ enum Command {
         name: ServerName,
         /// What the context is called.
         context: String,
-        /// A header that is sent under it: `Authorization='Bearer ${TOKEN}'`; repeat for more. A secret is a reference
-        /// to a variable, never written out.
+        /// A header that is sent under it: `Authorization='Bearer ${TOKEN}'`; repeat for more. A secret is a reference,
+        /// never written out.
         #[arg(long = "header", value_name = "KEY=VALUE", value_parser = source::header)]
         headers: Vec<(String, String)>,
         /// A variable that its command gets under it; repeat for more.
@@ -59,6 +62,7 @@ enum Command {
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     match &args.command {
         None => {}
+        Some(Command::Add(args)) => return add::run(args, context),
         Some(Command::Remove { name }) => {
             let actor = context.actor()?;
             context.with_app(Access::Registered, async |app| app.remove_server(name, &actor).await)?;
@@ -97,7 +101,9 @@ fn written(servers: &[view::ServerSummary]) -> String {
         super::snapshot::alarms(&mut out, &server.split_views);
     }
     if servers.is_empty() {
-        out.push_str("no server yet; `toolpact import FILE` registers those of a host\n");
+        out.push_str(
+            "no server yet; `toolpact import FILE` registers those of a host, `toolpact servers add` one\n",
+        );
     }
     out
 }

@@ -1,5 +1,6 @@
 //! The command line as its users meet it: exit codes, stdout and stderr; every kind of bad input; and the whole story.
 
+mod add;
 mod calls;
 mod docs;
 mod files;

@@ -170,7 +170,7 @@ impl App {
 }
 
 /// The lines of two specs that differ, as a document writes them.
-fn difference(was: &ServerSpec, now: &ServerSpec) -> Vec<String> {
+pub(super) fn difference(was: &ServerSpec, now: &ServerSpec) -> Vec<String> {
     let lines = |spec: &ServerSpec| -> Vec<String> {
         let server = crate::catalog::document::Server {
             name: spec.name.clone(),

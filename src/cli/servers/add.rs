@@ -1,0 +1,89 @@
+//! `servers add`: registers one server by hand.
+
+use crate::{
+    app::{AppError, Kind, servers::Change},
+    catalog::{
+        ServerSource, ServerSpec,
+        server::{HttpTransport, Symbolic},
+    },
+    cli::{
+        Answer,
+        context::{Access, Context},
+        source,
+    },
+    name::ServerName,
+};
+
+/// Register a server: a command that starts it, or a URL. Nothing is asked yet.
+///
+/// Texts may refer to variables (`${VAR}`, `${VAR:-default}`), to files (`${file:/run/secrets/token}`) and to what commands
+/// print (`${command:op read op://vault/item}`). Such references are kept as they are and resolved when the server is
+/// asked. Put them in single quotes, or your shell reads them first. A secret that stands in clear is refused.
+#[derive(clap::Args)]
+#[command(override_usage = "toolpact servers add NAME [--env KEY=VALUE]… -- COMMAND [ARGS]…\n       \
+                            toolpact servers add NAME --url URL [--header KEY=VALUE]…")]
+pub(super) struct Args {
+    /// What the server is called here.
+    name: ServerName,
+    /// The HTTP endpoint of the server: Streamable HTTP or HTTP+SSE.
+    #[arg(long, value_name = "URL", required_unless_present = "command", conflicts_with = "command")]
+    url: Option<String>,
+    /// A header sent with every request: `'Authorization=Bearer ${TOKEN}'`; repeat for more.
+    #[arg(long = "header", value_name = "KEY=VALUE", conflicts_with = "command", value_parser = source::header)]
+    headers: Vec<(String, String)>,
+    /// A variable that the command gets: `'TOKEN=${TOKEN}'`; repeat for more.
+    #[arg(long = "env", value_name = "KEY=VALUE", conflicts_with = "url", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Seconds between two listings where `serve` polls.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    interval: Option<u32>,
+    /// Replace what is registered under this name.
+    #[arg(long)]
+    replace: bool,
+    /// The command that starts the server, and its arguments; no shell sees them.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
+    let actor = context.actor()?;
+    let spec = ServerSpec { interval: args.interval, ..ServerSpec::new(args.name.clone(), args.source()?) };
+    let change =
+        context.with_app(Access::Write, async |app| app.add_server(spec, args.replace, &actor).await)?;
+    let name = &args.name;
+    Ok(match change {
+        Change::New => format!("{name} is registered; `toolpact snapshot {name}` asks it\n"),
+        Change::Changed(_) => format!("{name} is replaced; `toolpact snapshot {name}` asks it\n"),
+        Change::Unchanged => format!("{name} is registered so already\n"),
+    }
+    .into())
+}
+
+impl Args {
+    fn source(&self) -> Result<ServerSource, AppError> {
+        let named = |pairs: &[(String, String)]| {
+            pairs.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect()
+        };
+        if let Some(url) = &self.url {
+            let (url, headers) = (url.as_str().into(), named(&self.headers));
+            return Ok(ServerSource::Http { url, headers, transport: HttpTransport::Auto });
+        }
+        let mut words = self.command.iter().map(|word| Symbolic::from(word.as_str()));
+        match words.next() {
+            Some(program) if !program.as_str().is_empty() => {
+                Ok(ServerSource::Stdio { program, args: words.collect(), env: named(&self.env), cwd: None })
+            }
+            Some(_) | None => {
+                Err(AppError::new(Kind::Invalid, "invalid-source", "the server's command is empty"))
+            }
+        }
+    }
+}
+
+/// `TOKEN=${TOKEN}`.
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        Some(_) | None => Err("expected KEY=VALUE".to_owned()),
+    }
+}
