@@ -1,7 +1,8 @@
 //! From a symbolic source to one that can be asked, and what the values of its variables must not reach.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
+use tempfile::TempDir;
 use tokio::sync::mpsc::{self, Sender};
 
 use crate::{
@@ -29,6 +30,8 @@ pub(super) struct Start {
     source: Source,
     /// What was put in, and the reference that stood there.
     values: Vec<(String, String)>,
+    /// The folder that a command is started in which names none; gone with this.
+    _folder: Option<TempDir>,
 }
 
 /// Resolves a spec's references, once for each of its authorization contexts; the first is the one that catalogs rely on.
@@ -96,12 +99,29 @@ fn under(context: &AuthContext, spec: &ServerSpec, said: &Said<'_>) -> Result<St
     // The longest first: one value may be a part of another.
     values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
     values.dedup();
-    let start = |source| Start { context: context.name.clone(), source, values: values.clone() };
+    let start = |mut source| {
+        let folder = folder_for(&mut source);
+        Start { context: context.name.clone(), source, values: values.clone(), _folder: folder }
+    };
     source.map(start).map_err(|error| {
         let message = Hidden(&values).text(&error.to_string());
         AppError::new(Kind::Invalid, "invalid-source", format!("server `{name}` cannot be asked: {message}"))
             .help("correct it where it was imported from, and import it with `--replace`")
     })
+}
+
+/// An empty folder for a command that names none, so that what it reads and leaves there is nobody's. One that is written
+/// from where we stand is started there.
+fn folder_for(source: &mut Source) -> Option<TempDir> {
+    let Source::Stdio { program, args, cwd: cwd @ None, .. } = source else { return None };
+    let from_here = |word: &str| Path::new(word).is_relative() && Path::new(word).exists();
+    if (program.contains('/') && Path::new(program).is_relative()) || args.iter().any(|arg| from_here(arg)) {
+        return None;
+    }
+    // Where there is no place for one, it is started where we stand.
+    let folder = tempfile::Builder::new().prefix("toolpact-").tempdir().ok()?;
+    *cwd = Some(folder.path().to_owned());
+    Some(folder)
 }
 
 /// The source's own, and those of the context in their place.

@@ -219,3 +219,25 @@ async fn a_document_registers_the_servers_that_it_says_where_to_find() {
     let moved = app.apply("a.yaml", &text.replace("/mcp", "/v2"), "ann").await.expect("applied");
     assert_eq!(moved.registered, [is("b")]);
 }
+
+#[tokio::test]
+async fn a_command_that_names_no_folder_is_started_in_an_empty_one() {
+    let (app, _store) = app().await;
+    // Lists a tool only where it stands in a folder of its own, and leaves a file there.
+    let list = format!(
+        "[ -z \"$(ls -A)\" ] && [ \"$PWD\" != '{}' ] && pwd > here || exit 7\n{}",
+        std::env::current_dir().expect("a folder").display(),
+        one_tool()
+    );
+    import(&app, &servers(&[("a", bash(&list))]), false).await;
+    for _ in 0..2 {
+        let recorded = app.snapshot_registered(&is("a"), "ann").await.expect("asked");
+        assert_eq!(recorded.listing.outcome, Outcome::Ok, "{:?}", recorded.listing.evidence);
+    }
+    // What is written from where we stand is started there.
+    let script = "tests/it/flow/servers.rs";
+    let entry = serde_json::json!({"command": "bash", "args": ["-c", format!("[ -e '{script}' ] || exit 7\n{}", crate::command::script(&one_tool())), script]});
+    import(&app, &servers(&[("b", entry)]), false).await;
+    let recorded = app.snapshot_registered(&is("b"), "ann").await.expect("asked");
+    assert_eq!(recorded.listing.outcome, Outcome::Ok, "{:?}", recorded.listing.evidence);
+}
