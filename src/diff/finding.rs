@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::rules::notation_changed;
 use crate::json::{Digest, Pointer};
 
 /// What callers are taken to send, and consumers to read.
@@ -342,6 +343,21 @@ pub struct RecordedCalls {
     pub unmatched: usize,
     /// The sum of [`ToolCalls::broken`].
     pub broken: usize,
+}
+
+impl ToolReport {
+    /// Its findings of one level.
+    pub fn of_level(&self, level: Level) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |f| f.level == level)
+    }
+
+    /// Whether all that is compatible about it is that it is written otherwise; such tools are told together, since an
+    /// author who generates schemas anew changes all of them.
+    #[must_use]
+    pub fn is_notation(&self) -> bool {
+        let mut compatible = self.of_level(Level::Compatible).peekable();
+        compatible.peek().is_some() && compatible.all(|f| f.rule == notation_changed::ID)
+    }
 }
 
 /// The verdict under each assumption.

@@ -85,8 +85,19 @@ pub(super) fn judge(
         Assumption::Declared => declared,
         Assumption::Strict => strict,
     };
+    let (inner, outer) = sides(surface, &after, &before);
+    // Where the values are the same, what each keyword does to them is notation, and told once.
+    let told = |(remark, _): &(Remark, Option<Witness>)| {
+        remark.level > Level::Compatible || notation_changed::MORE.contains(&remark.rule)
+    };
+    if matches!(answers.strict, Answer::Contained(_))
+        && !remarks.iter().all(told)
+        && matches!(schema::by_structure(inner, outer), Some(Answer::Contained(_)))
+    {
+        remarks.retain(told);
+        remarks.push((notation_changed::remark(surface), None));
+    }
     if remarks.is_empty() {
-        let (inner, outer) = sides(surface, &after, &before);
         let remark = if matches!(schema::contained(inner, outer, &[]), Answer::Contained(_)) {
             notation_changed::remark(surface)
         } else {

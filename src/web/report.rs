@@ -24,6 +24,10 @@ pub(super) struct ReportView<'r> {
     /// Breaking, risky, undecided, compatible.
     pub(super) levels: Vec<LevelView<'r>>,
     pub(super) tools: Vec<ToolLine<'r>>,
+    /// Tools that are only written otherwise and need no bump, behind one line.
+    pub(super) rewritten: Vec<ToolLine<'r>>,
+    /// How many more there are than stand in either.
+    pub(super) left_out: usize,
     /// Each assumption with its verdict and the link that switches to it.
     pub(super) assumptions: [AssumptionLink; 2],
 }
@@ -46,6 +50,17 @@ pub(super) struct LevelView<'r> {
     pub(super) count: usize,
     pub(super) left_out: usize,
     pub(super) tools: Vec<ToolFindings<'r>>,
+    /// Tools of which there is only to say that they are written otherwise.
+    pub(super) notation: Option<Notation<'r>>,
+}
+
+/// Several tools that are only written otherwise, told at once.
+pub(super) struct Notation<'r> {
+    /// What is said of each.
+    pub(super) finding: &'r Finding,
+    pub(super) tools: Vec<&'r ToolReport>,
+    /// How many more there are.
+    pub(super) left_out: usize,
 }
 
 /// The findings of one level in one tool.
@@ -109,14 +124,17 @@ impl<'r> ReportView<'r> {
         let lookup = |of: &Versions<'_>, t: &ToolReport| {
             of.get(&(t.server.as_str(), t.tool.as_str())).cloned().cloned()
         };
+        let line = |tool| ToolLine { tool, from: lookup(&before, tool), to: lookup(&after, tool) };
+        // Any other tool says something of its own.
+        let rewritten = |tool: &&ToolReport| tool.verdict == Level::Compatible && tool.is_notation();
+        let fold = report.tools.iter().filter(rewritten).count() > 1;
+        let (rewritten, tools): (Vec<_>, Vec<_>) =
+            report.tools.iter().take(TOOLS).partition(|tool| fold && rewritten(tool));
         Self {
             levels: levels.map(|level| LevelView::new(report, level)).into(),
-            tools: report
-                .tools
-                .iter()
-                .take(TOOLS)
-                .map(|tool| ToolLine { tool, from: lookup(&before, tool), to: lookup(&after, tool) })
-                .collect(),
+            tools: tools.into_iter().map(line).collect(),
+            rewritten: rewritten.into_iter().map(line).collect(),
+            left_out: report.tools.len().saturating_sub(TOOLS),
             assumptions: [Assumption::Declared, Assumption::Strict].map(|assumption| AssumptionLink {
                 assumption,
                 verdict: match assumption {
@@ -162,13 +180,15 @@ fn versions(content: Option<&Content>) -> Versions<'_> {
 impl<'r> LevelView<'r> {
     fn new(report: &'r Report, level: Level) -> Self {
         let count = report.count(level);
+        let notation = Notation::new(report, level);
         let mut room = FINDINGS;
         let mut tools = Vec::new();
         // A call that fails says more than a sentence about it, so proved tools stand first.
-        let mut all: Vec<_> = report.tools.iter().collect();
+        let folded = |tool: &&ToolReport| notation.is_some() && tool.is_notation();
+        let mut all: Vec<_> = report.tools.iter().filter(|tool| !folded(tool)).collect();
         all.sort_by_key(|t| !t.findings.iter().any(|f| f.level == level && f.witness.is_some()));
         for tool in all {
-            let of_level = tool.findings.iter().filter(|f| f.level == level).take(room);
+            let of_level = tool.of_level(level).take(room);
             let findings: Vec<_> = of_level.map(|f| FindingView::new(report, f)).collect();
             room -= findings.len();
             if !findings.is_empty() {
@@ -181,7 +201,26 @@ impl<'r> LevelView<'r> {
             Level::Undecided => ("Undecided", "Not proved either way; never read as compatible."),
             Level::Compatible => ("Compatible", "Proved harmless, or words only."),
         };
-        Self { level, title, means, count, left_out: count - (FINDINGS - room), tools }
+        let told: usize = report.tools.iter().filter(folded).map(|t| t.of_level(level).count()).sum();
+        Self { level, title, means, count, left_out: count - told - (FINDINGS - room), tools, notation }
+    }
+}
+
+impl<'r> Notation<'r> {
+    /// Nothing where there are not several, or on another level than theirs.
+    fn new(report: &'r Report, level: Level) -> Option<Self> {
+        let all: Vec<&ToolReport> = report.tools.iter().filter(|tool| tool.is_notation()).collect();
+        let finding = all.first()?.of_level(level).next()?;
+        (level == Level::Compatible && all.len() > 1).then(|| Self {
+            finding,
+            left_out: all.len().saturating_sub(TOOLS),
+            tools: all.into_iter().take(TOOLS).collect(),
+        })
+    }
+
+    /// How many tools.
+    pub(super) fn count(&self) -> usize {
+        self.tools.len() + self.left_out
     }
 }
 

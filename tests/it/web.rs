@@ -3,6 +3,7 @@
 mod forms;
 mod hostile;
 mod html;
+mod report;
 
 use std::{collections::BTreeSet, fs, path::Path};
 

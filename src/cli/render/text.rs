@@ -60,9 +60,11 @@ pub(in crate::cli) fn report(report: &Report, style: Style) -> String {
     for (tool, finding) in report.findings().filter(|(_, f)| f.level != Level::Compatible) {
         in_full(&mut out, tool, finding, style);
     }
-    for tool in &report.tools {
+    let (notation, others): (Vec<&ToolReport>, Vec<_>) = report.tools.iter().partition(|t| t.is_notation());
+    for tool in others {
         compatible(&mut out, tool, style);
     }
+    folded(&mut out, &notation, style);
     if !out.is_empty() {
         out.push('\n');
     }
@@ -172,13 +174,40 @@ fn name(server: &str, tool: &str) -> String {
     }
 }
 
+/// Tools that are only written otherwise, all on one line: there is nothing to look at in any of them.
+fn folded(out: &mut String, tools: &[&ToolReport], style: Style) {
+    match tools {
+        [] => {}
+        [only] => compatible(out, only, style),
+        [first, others @ ..] => {
+            let server = match first.server.as_str() {
+                server if !server.is_empty() && others.iter().all(|t| t.server == server) => {
+                    format!(" on server `{}`", safe::word(server))
+                }
+                _ => String::new(),
+            };
+            let (level, count) = (style.level(Level::Compatible), tools.len());
+            // Of each the same is said.
+            if let Some(finding) = first.of_level(Level::Compatible).next() {
+                let message = safe::line(&finding.message, 500);
+                _ = writeln!(out, "{level}: {count} tools{server}: {message} ({})", finding.rule);
+            }
+        }
+    }
+}
+
 /// What is compatible about a tool, on one line.
 fn compatible(out: &mut String, tool: &ToolReport, style: Style) {
-    let findings: Vec<&Finding> = tool.findings.iter().filter(|f| f.level == Level::Compatible).collect();
+    let findings: Vec<&Finding> = tool.of_level(Level::Compatible).collect();
     let level = style.level(Level::Compatible);
     match findings.as_slice() {
         [] => {}
-        [only] => _ = writeln!(out, "{level}: {} ({})", sentence(tool, only), only.rule),
+        // Of both schemas the same may be said.
+        [only, others @ ..]
+            if others.iter().all(|f| (&f.rule, &f.message) == (&only.rule, &only.message)) =>
+        {
+            _ = writeln!(out, "{level}: {} ({})", sentence(tool, only), only.rule);
+        }
         several => {
             let mut rules: Vec<&str> = several.iter().map(|f| f.rule.as_str()).collect();
             rules.dedup();

@@ -6,6 +6,9 @@ use crate::diff::finding::{Level, Surface};
 /// Its id; a tool that changed in nothing else needs no new version.
 pub(in crate::diff) const ID: &str = "notation-changed";
 
+/// Rules that tell more than which values are taken: what they say stands where the values are the same, too.
+pub(in crate::diff) const MORE: [&str; 4] = ["property-added", "property-removed", "default-changed", "format-changed"];
+
 pub(super) const RULE: Rule = Rule {
     id: ID,
     surfaces: &[Surface::Input, Surface::Output],

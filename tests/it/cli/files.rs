@@ -43,6 +43,94 @@ fn a_breaking_release_is_blocked_and_the_last_line_names_the_rule() {
     }
 }
 
+/// A release that generates its schemas anew, with nothing changed for anyone: each tool is written otherwise in its own
+/// way.
+#[test]
+fn schemas_written_anew_are_one_line() {
+    let plain = || {
+        json!({
+            "type": "object",
+            "properties": {
+                "kind": { "const": "order" },
+                "limit": { "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "null" }] },
+                "state": { "type": "string", "enum": ["open", "closed"] },
+                "filter": {
+                    "type": "object",
+                    "properties": { "from": { "type": ["string", "null"] } },
+                    "additionalProperties": true,
+                },
+            },
+            "required": ["kind", "limit"],
+        })
+    };
+    let changes: [fn(&mut Value); 7] = [
+        |s| s["$schema"] = "https://json-schema.org/draft/2020-12/schema".into(),
+        |s| {
+            let members: Vec<_> = s.as_object().expect("an object").clone().into_iter().rev().collect();
+            *s = Value::Object(members.into_iter().collect());
+            s["required"] = json!(["limit", "kind"]);
+        },
+        |s| _ = s["properties"]["filter"].as_object_mut().expect("an object").remove("additionalProperties"),
+        |s| {
+            s["properties"]["limit"] = json!({ "type": ["integer", "null"], "minimum": 1 });
+            s["properties"]["filter"]["properties"]["from"] =
+                json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] });
+        },
+        |s| s["properties"]["kind"] = json!({ "type": "string", "enum": ["order"] }),
+        |s| s["properties"]["state"] = json!({ "anyOf": [{ "const": "open" }, { "const": "closed" }] }),
+        |s| {
+            s["$defs"] = json!({ "filter": s["properties"]["filter"] });
+            s["properties"]["filter"] = json!({ "$ref": "#/$defs/filter" });
+        },
+    ];
+    // Each change alone, and every three in a row at once: 28 tools.
+    let few = |i: usize| vec![i % 7];
+    let three = |i: usize| vec![i % 7, (i + 1) % 7, (i + 2) % 7];
+    let picked = (0..28).map(|i| if i < 14 { few(i) } else { three(i) });
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for (i, picked) in picked.enumerate() {
+        let tool = |schema: &Value| {
+            // Half of them promise a result as well.
+            if i % 2 == 0 {
+                json!({ "name": format!("tool_{i}"), "inputSchema": schema })
+            } else {
+                json!({ "name": format!("tool_{i}"), "inputSchema": schema, "outputSchema": schema })
+            }
+        };
+        let mut schema = plain();
+        before.push(tool(&schema));
+        for change in picked {
+            changes[change](&mut schema);
+        }
+        after.push(tool(&schema));
+    }
+    let user = User::new();
+    user.file("before.json", Value::Array(before).to_string());
+    user.file("after.json", Value::Array(after).to_string());
+    for sides in [["before.json", "after.json"], ["after.json", "before.json"]] {
+        let ended = user.run(&[&["diff"], &sides[..]].concat()).code(PASSED);
+        let lines: Vec<&str> = ended.stdout.lines().collect();
+        let [folded, "", verdict, bump] = lines.as_slice() else { panic!("{}", ended.stdout) };
+        assert_eq!(
+            *folded,
+            "compatible: 28 tools: the schema is written otherwise and takes the same values (notation-changed)"
+        );
+        assert!(verdict.contains("28 of 28 tools differ"), "{verdict}");
+        assert!(bump.starts_with("  required bump: none"), "{bump}");
+        // Programs are told of each.
+        let ended = user.run(&[&["diff", "--format", "json"], &sides[..]].concat()).code(PASSED);
+        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let tools = report["tools"].as_array().expect("tools");
+        assert_eq!(tools.len(), 28);
+        for finding in tools.iter().flat_map(|t| t["findings"].as_array().expect("findings")) {
+            assert_eq!(
+                (&finding["rule"], &finding["level"]),
+                (&json!("notation-changed"), &json!("compatible"))
+            );
+        }
+    }
+}
+
 #[test]
 fn a_witness_comes_as_the_message_that_carries_it() {
     let user = User::new();
