@@ -25,7 +25,7 @@ use std::{collections::HashSet, fmt, path::PathBuf, time::Duration};
 
 use crate::{
     contract::Contract,
-    json,
+    json::{self, Digest},
     snapshot::{Listing, Outcome, RawTool},
 };
 
@@ -153,6 +153,9 @@ pub struct Limits {
     pub tools: usize,
     /// Which machines may be talked to over HTTP.
     pub reach: Reach,
+    /// The digest of the tools as they were known before. A list that is another is read twice before it is believed: it
+    /// may have shifted under the cursor, or be another each time.
+    pub known: Option<Digest>,
 }
 
 impl Default for Limits {
@@ -167,6 +170,7 @@ impl Default for Limits {
             pages: 1_000,
             tools: 10_000,
             reach: Reach::default(),
+            known: None,
         }
     }
 }
@@ -186,6 +190,7 @@ pub async fn list_tools(source: &Source, limits: &Limits) -> Listing {
 async fn listed(source: &Source, limits: &Limits, everything: bool) -> Listing {
     let mut record = Record::of(source);
     record.everything = everything;
+    record.known.clone_from(&limits.known);
     let ended = match source {
         Source::Stdio { program, args, env, cwd } => {
             let start = Start { program, args, env, cwd: cwd.as_deref() };

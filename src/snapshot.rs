@@ -325,7 +325,8 @@ impl Snapshot {
 }
 
 /// Over the raw digests of the items, in order.
-fn digest_of_list(items: &[RawItem]) -> Digest {
+#[must_use]
+pub fn digest_of_list(items: &[RawItem]) -> Digest {
     Digest::of(&items.iter().map(|item| Value::String(raw_digest(item.raw.get()).to_string())).collect())
 }
 

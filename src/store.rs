@@ -333,6 +333,8 @@ pub trait Events: Send + Sync {
 /// A registered server that one process is to ask now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
+    /// Under which name it is held.
+    pub holder: String,
     /// The server.
     pub server: ServerName,
     /// How often in a row it did not answer well.
@@ -354,7 +356,8 @@ pub struct Next {
 /// renewed it ends by itself. Neither is an event: nothing is decided here.
 #[async_trait]
 pub trait Polls: Send + Sync {
-    /// Claims at most so many servers that are due and that nobody holds, the longest due first.
+    /// Claims at most so many servers that are due and that nobody holds, the longest due first. One whose claim ended by
+    /// itself is due, whatever was noted.
     async fn claim_due(
         &self,
         holder: &str,
@@ -363,14 +366,18 @@ pub trait Polls: Send + Sync {
         most: usize,
     ) -> Result<Vec<Claim>>;
     /// Holds a claim for longer. `false` where it is not this holder's any more.
-    async fn renew_claim(&self, holder: &str, server: &ServerName, until: DateTime<Utc>) -> Result<bool>;
+    async fn renew_claim(&self, claim: &Claim, until: DateTime<Utc>) -> Result<bool>;
+    /// Says when a server was asked and is due again, and holds it further. `false` as for the others.
+    async fn note_poll(&self, claim: &Claim, next: Next) -> Result<bool>;
     /// Gives a claim back and says when the server is due again. `false` where it was not this holder's any more, and
     /// nothing was written.
-    async fn end_claim(&self, holder: &str, server: &ServerName, next: Next) -> Result<bool>;
+    async fn end_claim(&self, claim: &Claim, next: Next) -> Result<bool>;
+    /// Gives back all claims of holders whose names begin so, a colon after it; their servers are due now.
+    async fn release_claims(&self, holder: &str, now: DateTime<Utc>) -> Result<()>;
     /// When a server was asked last, by whichever process.
     async fn asked(&self, server: &ServerName) -> Result<Option<DateTime<Utc>>>;
     /// When the next server can be claimed; nothing where none is registered.
-    async fn next_due(&self, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>>;
+    async fn next_due(&self) -> Result<Option<DateTime<Utc>>>;
 }
 
 /// All of it, as one object.

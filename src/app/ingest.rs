@@ -18,7 +18,7 @@ use crate::{
     },
     contract::{self, Contract},
     json::Digest,
-    mcp::{self, Source},
+    mcp::{self, Limits, Source},
     name::{CatalogName, ServerName},
     snapshot::{Listing, Outcome, Snapshot},
     store::NewListing,
@@ -39,8 +39,16 @@ impl App {
         source: &Source,
         actor: &str,
     ) -> Result<Recorded, AppError> {
-        let listing = mcp::list(source, &self.limits).await;
+        let limits = self.limits_for(server).await?.under("default");
+        let listing = mcp::list(source, &limits).await;
         self.record(server, listing, actor).await
+    }
+
+    /// What asking this server may cost, with what is known of it.
+    pub(super) async fn limits_for(&self, server: &ServerName) -> Result<Known, AppError> {
+        let rows = self.store.last_by_context(server, true).await?;
+        let digests = rows.into_iter().filter_map(|row| Some((row.provenance.auth_context, row.digest?)));
+        Ok(Known { limits: self.limits.clone(), digests: digests.collect() })
     }
 
     /// Records a listing that was taken elsewhere (a saved answer).
@@ -136,7 +144,13 @@ impl App {
     /// Tools that a server describes otherwise under one authorization context than under another. A list may vary by
     /// authorization (specification 2026-07-28, server/tools); what one tool is may not.
     pub(super) async fn split_views(&self, server: &ServerName) -> Result<Vec<SplitView>, AppError> {
-        let rows = self.store.last_by_context(server, true).await?;
+        // What a context is told no more, or was told before it failed, is held against nothing.
+        let Some(registration) = self.store.registration(server).await? else { return Ok(Vec::new()) };
+        let mut rows = self.store.last_by_context(server, false).await?;
+        rows.retain(|row| {
+            row.outcome == Outcome::Ok
+                && registration.spec.contexts.iter().any(|c| c.name == row.provenance.auth_context)
+        });
         let mut seen: BTreeMap<String, Vec<(String, Digest)>> = BTreeMap::new();
         if rows.len() < 2 {
             return Ok(Vec::new());
@@ -280,6 +294,19 @@ fn says_the_same(row: &ListingRow, new: &NewListing) -> bool {
         && row.surfaces == surfaces
         && row.evidence.message == new.evidence.message
         && row.evidence.warnings == new.evidence.warnings
+}
+
+/// What asking a server may cost, with the digest of what it listed last under each of its contexts.
+pub(super) struct Known {
+    limits: Limits,
+    digests: HashMap<String, Digest>,
+}
+
+impl Known {
+    /// For one context.
+    pub(super) fn under(&self, context: &str) -> Limits {
+        Limits { known: self.digests.get(context).cloned(), ..self.limits.clone() }
+    }
 }
 
 /// How a listing was taken.

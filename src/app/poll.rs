@@ -5,7 +5,13 @@
 //! that is killed renews nothing, and another takes the server over once the lease has ended; nothing is lost, because
 //! when a server is due stands in the database as well.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::{
@@ -60,6 +66,9 @@ impl Default for Polling {
 pub struct Poller {
     app: App,
     holder: String,
+    /// Claims made so far: each has a name of its own, so that one that ended by itself is not taken for a later one of
+    /// the same process.
+    claims: Arc<AtomicU64>,
     polling: Polling,
     jobs: Arc<Semaphore>,
     listeners: Arc<Semaphore>,
@@ -99,6 +108,7 @@ impl Poller {
         Self {
             app,
             holder,
+            claims: Arc::default(),
             polling,
             jobs: Arc::new(Semaphore::new(jobs)),
             listeners: Arc::new(Semaphore::new(listeners)),
@@ -116,13 +126,12 @@ impl Poller {
             for claim in self.claim(self.polling.jobs.saturating_sub(asked.len())).await? {
                 let poller = self.clone();
                 asked.spawn(async move {
-                    let (server, failures) = (claim.server, claim.failures);
                     tokio::select! {
-                        asked = poller.ask(&server, failures) => {
-                            poller.app.store.end_claim(&poller.holder, &server, asked.next).await?;
+                        asked = poller.ask(&claim, claim.failures) => {
+                            poller.app.store.end_claim(&claim, asked.next).await?;
                             Ok::<_, AppError>(())
                         }
-                        ended = poller.keep(&server) => ended,
+                        ended = poller.keep(&claim) => ended,
                     }
                 });
             }
@@ -163,15 +172,24 @@ impl Poller {
         if most == 0 {
             return Ok(Vec::new());
         }
-        let now = self.app.now();
-        Ok(self.app.store.claim_due(&self.holder, now, now + delta(self.polling.lease), most).await?)
+        let (now, nth) = (self.app.now(), self.claims.fetch_add(1, Ordering::Relaxed));
+        let holder = format!("{}:{nth}", self.holder);
+        Ok(self.app.store.claim_due(&holder, now, now + delta(self.polling.lease), most).await?)
+    }
+
+    /// Gives back what is held, for others to take over at once.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn release(&self) -> Result<(), AppError> {
+        Ok(self.app.store.release_claims(&self.holder, self.app.now()).await?)
     }
 
     /// Until somebody has to look into the database again.
     async fn pause(&self) -> Duration {
         let now = self.app.now();
         let longest = LONGEST_LOOK.min(self.polling.lease);
-        match self.app.store.next_due(now).await {
+        match self.app.store.next_due().await {
             Ok(Some(due)) => {
                 (due - now).to_std().unwrap_or_default().clamp(Duration::from_millis(50), longest)
             }
@@ -181,33 +199,35 @@ impl Poller {
 
     /// Asks one server, and listens to it until it is due again where it says what changes.
     async fn follow(self, claim: Claim) {
-        let Claim { server, failures } = claim;
+        let server = &claim.server;
         tokio::select! {
-            ended = self.follow_held(&server, failures) => {
+            ended = self.follow_held(&claim) => {
                 if let Err(error) = ended {
                     tracing::error!("server `{server}` is not polled: {error}");
                 }
             }
-            ended = self.keep(&server) => match ended {
-                Ok(()) => tracing::warn!("server `{server}` was taken over by another process"),
+            ended = self.keep(&claim) => match ended {
+                Ok(()) => tracing::warn!("server `{server}` was taken over, or registered anew"),
                 Err(error) => tracing::error!("server `{server}` is not polled any more: {error}"),
             },
         }
     }
 
-    async fn follow_held(&self, server: &ServerName, failures: u32) -> Result<(), AppError> {
-        let asked = self.ask(server, failures).await;
+    async fn follow_held(&self, claim: &Claim) -> Result<(), AppError> {
+        let asked = self.ask(claim, claim.failures).await;
         let next = match self.listeners.try_acquire() {
-            Ok(_permit) if asked.listens => self.listen(server, asked.next).await,
+            Ok(_permit) if asked.listens => self.listen(claim, asked.next).await?,
             Ok(_) | Err(_) => asked.next,
         };
-        self.app.store.end_claim(&self.holder, server, next).await?;
+        self.app.store.end_claim(claim, next).await?;
         Ok(())
     }
 
     /// Listens to a server until its connection ends; what it lists meanwhile is recorded at once. It is asked when it is
     /// due as well, for a server may forget to tell.
-    async fn listen(&self, server: &ServerName, mut next: Next) -> Next {
+    async fn listen(&self, claim: &Claim, mut next: Next) -> Result<Next, AppError> {
+        let server = &claim.server;
+        let spec = self.app.registered_server(server).await?;
         let (sender, mut listings) = mpsc::channel(1);
         let mut following = std::pin::pin!(self.app.follow(server, &sender));
         loop {
@@ -219,41 +239,41 @@ impl Poller {
                     // The connection is gone: the server is asked when it is due, and listened to again then.
                     Ok(Ended::Lost(listing)) => {
                         tracing::debug!("server `{server}` is listened to no more: {}", listing.evidence.message);
-                        return next;
+                        return Ok(next);
                     }
-                    Ok(Ended::Unheard | Ended::Unsupported(_)) => return next,
+                    Ok(Ended::Unheard | Ended::Unsupported(_)) => return Ok(next),
                     Err(error) => {
                         tracing::warn!("server `{server}` is not listened to: {error}");
-                        return next;
+                        return Ok(next);
                     }
                 },
                 () = time::sleep(left) => None,
             };
+            // It may be found elsewhere by now, or be told under other credentials.
+            if self.app.registered_server(server).await? != spec {
+                return Ok(Next { due: self.app.now(), ..next });
+            }
             next = match listing {
-                None => self.ask(server, next.failures).await.next,
-                Some(listing) => {
+                // What one context is told is held against what the others are told at the same time.
+                Some(listing) if spec.contexts.len() < 2 => {
                     let recorded = self.app.record_news(server, listing, ACTOR).await;
-                    self.learnt(server, recorded, next.failures).await.next
+                    self.learnt(claim, recorded, next.failures).await.next
                 }
+                Some(_) | None => self.ask(claim, next.failures).await.next,
             };
         }
     }
 
-    async fn ask(&self, server: &ServerName, failures: u32) -> Asked {
+    async fn ask(&self, claim: &Claim, failures: u32) -> Asked {
         // Never closed.
         let _permit = self.jobs.acquire().await;
-        let recorded = self.app.ask_registered(server, true, ACTOR).await;
-        self.learnt(server, recorded, failures).await
+        let recorded = self.app.ask_registered(&claim.server, true, ACTOR).await;
+        self.learnt(claim, recorded, failures).await
     }
 
     /// When a server is due again, by what it said; and tells it.
-    async fn learnt(
-        &self,
-        server: &ServerName,
-        recorded: Result<Recorded, AppError>,
-        failures: u32,
-    ) -> Asked {
-        let now = self.app.now();
+    async fn learnt(&self, claim: &Claim, recorded: Result<Recorded, AppError>, failures: u32) -> Asked {
+        let (server, now) = (&claim.server, self.app.now());
         let interval = match self.app.registered_server(server).await {
             Ok(spec) => spec.interval.map_or(self.polling.interval, |s| Duration::from_secs(s.into())),
             Err(_) => self.polling.interval,
@@ -269,17 +289,20 @@ impl Poller {
             }
             at_least = retry_after(&listing.evidence, now);
         }
-        next.due = due(server, now, interval, next.failures, ttl, at_least);
+        next.due = next_due(server, now, interval, next.failures, ttl, at_least);
+        if let Err(error) = self.app.store.note_poll(claim, next).await {
+            tracing::error!("when server `{server}` was asked could not be written: {error}");
+        }
         (self.told)(&Polled { server: server.clone(), recorded, due: next.due });
         Asked { next, listens }
     }
 
     /// Renews a claim for as long as it is ours; ends where it is not.
-    async fn keep(&self, server: &ServerName) -> Result<(), AppError> {
+    async fn keep(&self, claim: &Claim) -> Result<(), AppError> {
         loop {
             time::sleep(self.polling.lease / 3).await;
             let until = self.app.now() + delta(self.polling.lease);
-            if !self.app.store.renew_claim(&self.holder, server, until).await? {
+            if !self.app.store.renew_claim(claim, until).await? {
                 return Ok(());
             }
         }
@@ -292,10 +315,22 @@ fn says_what_changes(capabilities: Option<&serde_json::Value>) -> bool {
     said == Some(true)
 }
 
+/// When a server is to be asked again that failed so often in a row.
+#[must_use]
+pub fn due(
+    server: &ServerName,
+    now: DateTime<Utc>,
+    interval: Duration,
+    failures: u32,
+    evidence: &Evidence,
+) -> DateTime<Utc> {
+    next_due(server, now, interval, failures, None, retry_after(evidence, now))
+}
+
 /// When a server is to be asked again: after its interval, doubled with each failure in a row; never before its list is
 /// stale (`ttlMs`) or it wants to be asked (`Retry-After`); and not all servers at once (specification 2026-07-28,
 /// server/utilities/caching: "MUST apply jitter and backoff").
-fn due(
+fn next_due(
     server: &ServerName,
     now: DateTime<Utc>,
     interval: Duration,
@@ -314,6 +349,8 @@ fn due(
 
 /// The longest that a server may ask not to be asked.
 const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest span that is counted.
+const MAX_SPAN: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// The part of a pause that differs from server to server.
 const JITTER: f64 = 0.1;
 
@@ -335,7 +372,8 @@ fn retry_after(evidence: &Evidence, now: DateTime<Utc>) -> Option<DateTime<Utc>>
 
 /// A span of time in the calendar's terms.
 fn delta(span: Duration) -> TimeDelta {
-    TimeDelta::from_std(span).unwrap_or(TimeDelta::MAX)
+    // Longer than anything here is meant to last, and short enough to be added to a date.
+    TimeDelta::from_std(span.min(MAX_SPAN)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -364,7 +402,7 @@ mod tests {
             (1, None, Some("soon"), 120),
         ] {
             let wanted = wants.and_then(|text| retry_after(&evidence(text), now));
-            let pause = (due(&server, now, minute, failures, ttl_ms, wanted) - now).num_seconds();
+            let pause = (next_due(&server, now, minute, failures, ttl_ms, wanted) - now).num_seconds();
             let most = least + least / 10;
             assert!((least..=most).contains(&pause), "{failures} {ttl_ms:?} {wants:?}: {pause} s");
         }
@@ -376,7 +414,7 @@ mod tests {
         let mut all: Vec<_> = (0..100)
             .map(|i| {
                 let server: ServerName = format!("s{i}").parse().expect("a name");
-                due(&server, now, Duration::from_secs(900), 0, None, None)
+                next_due(&server, now, Duration::from_secs(900), 0, None, None)
             })
             .collect();
         all.sort_unstable();

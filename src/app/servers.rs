@@ -124,7 +124,7 @@ impl App {
     pub async fn follow(&self, name: &ServerName, listings: &Sender<Listing>) -> Result<Ended, AppError> {
         let spec = self.registered_server(name).await?;
         let start = start::resolved(&spec, &*self.variables).await?.swap_remove(0);
-        Ok(start.follow(&spec, &self.limits, listings).await)
+        Ok(start.follow(&spec, &self.limits_for(name).await?, listings).await)
     }
 
     /// Records what came by following a server, where it is news.
@@ -147,6 +147,21 @@ impl App {
     /// Follows a server that need not be registered; see [`Self::follow`].
     pub async fn follow_source(&self, source: &Source, listings: &Sender<Listing>) -> Ended {
         mcp::changes(source, &self.limits, listings).await
+    }
+
+    /// Asks a server, found at this source or where it is registered, and records what is news.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`] and [`Self::snapshot_registered`].
+    pub async fn ask(
+        &self,
+        name: &ServerName,
+        source: Option<&Source>,
+        actor: &str,
+    ) -> Result<Recorded, AppError> {
+        let Some(source) = source else { return self.ask_registered(name, true, actor).await };
+        let limits = self.limits_for(name).await?.under("default");
+        self.record_news(name, mcp::list(source, &limits).await, actor).await
     }
 
     /// Adds, replaces or removes an authorization context of a registered server; gives the names of all that it has.
@@ -211,7 +226,7 @@ impl App {
     ) -> Result<Recorded, AppError> {
         let spec = self.registered_server(name).await?;
         let starts = start::resolved(&spec, &*self.variables).await?;
-        let listings = start::list(starts, &spec, &self.limits).await;
+        let listings = start::list(starts, &spec, &self.limits_for(name).await?).await;
         let mut recorded = self.keep_all(name, listings, only_news, actor).await?;
         if recorded.listing.outcome == Outcome::Ok {
             (recorded.drafts, recorded.skipped) = self.drafts_of(&[name], actor).await?;
@@ -241,10 +256,11 @@ impl App {
             {
                 let app = self.clone();
                 asked.spawn(async move {
-                    let listings = match start::resolved(&spec, &*app.variables).await {
-                        Ok(starts) => Ok(start::list(starts, &spec, &app.limits).await),
-                        Err(error) => Err(error),
+                    let listings = async {
+                        let starts = start::resolved(&spec, &*app.variables).await?;
+                        Ok(start::list(starts, &spec, &app.limits_for(&spec.name).await?).await)
                     };
+                    let listings: Result<_, AppError> = listings.await;
                     (listings, spec.name)
                 });
             }

@@ -59,10 +59,10 @@ struct Polls {
     #[arg(long)]
     no_poll: bool,
     /// Seconds between two listings of a registered server that names no interval of its own.
-    #[arg(long, default_value_t = 900, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 900, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     poll_interval: u64,
     /// Seconds after which another process on the same database takes over a server from one that is gone.
-    #[arg(long, default_value_t = 30, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     poll_lease: u64,
     /// A network whose servers may be asked though it is not public (`10.0.0.0/8`); repeat for more. Loopback, private
     /// and link-local addresses are refused otherwise.
@@ -130,9 +130,16 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         let bound = listener.local_addr().map_err(|e| unavailable(address, &e))?;
         let path = if args.demo { seed(&app).await? } else { String::new() };
         say(bound, &path, &database, args.demo);
-        // Dropped with the runtime: what is being asked then is given up, servers that were started for it included.
-        let _polling = args.polling.poller(&app).map(|poller| tokio::spawn(poller.run()));
-        run_until(stop, |stop| serve(listener, app, stop)).await.map_err(|e| unavailable(bound, &e))
+        let poller = args.polling.poller(&app);
+        let polling = poller.clone().map(|poller| tokio::spawn(poller.run()));
+        let served = run_until(stop, |stop| serve(listener, app, stop)).await;
+        // What is being asked is given up, servers that were started for it included, and left to others.
+        if let (Some(poller), Some(polling)) = (poller, polling) {
+            polling.abort();
+            _ = polling.await;
+            poller.release().await?;
+        }
+        served.map_err(|e| unavailable(bound, &e))
     })?;
     Ok(String::new().into())
 }

@@ -12,7 +12,10 @@ use super::{
     source::{self, Chosen},
 };
 use crate::{
-    app::{App, AppError, Kind, view::Drift, view::Recorded},
+    app::{
+        App, AppError, Kind, poll,
+        view::{Drift, Recorded},
+    },
     mcp::{Ended, Source},
     name::ServerName,
     snapshot::Outcome,
@@ -28,7 +31,7 @@ pub(super) struct Args {
     /// The server; where nothing else is said, one that is registered.
     name: ServerName,
     /// Seconds between two listings of a server that cannot tell, and before a lost connection is opened again.
-    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     interval: u64,
     #[command(flatten)]
     source: source::Args,
@@ -68,6 +71,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// For ever, or until the store fails or nobody reads.
     async fn run(&self, app: &App) -> Result<(), AppError> {
+        let mut lost = 0;
         loop {
             let (sender, mut listings) = mpsc::channel(1);
             let following = async {
@@ -81,6 +85,7 @@ impl Watch<'_> {
                 tokio::select! {
                     biased;
                     Some(listing) = listings.recv() => {
+                        lost = if listing.outcome == Outcome::Ok { 0 } else { lost };
                         say(app, &app.record_news(self.name, listing, self.actor).await?)?;
                     }
                     ended = &mut following => break ended?,
@@ -93,10 +98,14 @@ impl Watch<'_> {
                     return self.poll(app).await;
                 }
                 Ended::Lost(listing) => {
-                    say(app, &app.record_news(self.name, *listing, self.actor).await?)?;
+                    let recorded = app.record_news(self.name, *listing, self.actor).await?;
+                    let again =
+                        poll::due(self.name, app.now(), self.interval, lost, &recorded.listing.evidence);
+                    lost += 1;
+                    say(app, &recorded)?;
+                    sleep((again - app.now()).to_std().unwrap_or_default()).await;
                 }
             }
-            sleep(self.interval).await;
         }
     }
 
@@ -104,10 +113,7 @@ impl Watch<'_> {
         let mut before = None;
         loop {
             sleep(self.interval).await;
-            let recorded = match self.source {
-                None => app.snapshot_registered(self.name, self.actor).await?,
-                Some(source) => app.snapshot(self.name, source, self.actor).await?,
-            };
+            let recorded = app.ask(self.name, self.source, self.actor).await?;
             let now = (recorded.listing.outcome, recorded.listing.digest.clone());
             if before.replace(now.clone()) != Some(now) {
                 say(app, &recorded)?;

@@ -67,6 +67,7 @@ pub(super) trait Followed: Peer {
 pub async fn changes(source: &Source, limits: &Limits, listings: &Sender<Listing>) -> Ended {
     let mut record = Record::of(source);
     record.everything = true;
+    record.known.clone_from(&limits.known);
     let stop = match source {
         Source::Stdio { program, args, env, cwd } => {
             let start = Start { program, args, env, cwd: cwd.as_deref() };

@@ -69,6 +69,9 @@ pub(super) async fn read(peer: &mut impl Peer) -> Try<()> {
     record.tools = list.items;
     (record.evidence.pages, record.evidence.bytes) = (list.pages, list.bytes);
     ended?;
+    if record.known.is_some() {
+        record.known = Some(snapshot::digest_of_list(&record.tools));
+    }
     if record.everything {
         read_surfaces(peer).await;
     }
@@ -132,12 +135,17 @@ fn of(list: &List, warning: impl Into<String>) -> String {
     if list.kind.is_none() { warning } else { format!("`{}`: {warning}", list.method) }
 }
 
-/// The server said so, or an item stands on two pages: the list shifted under the cursor.
+/// The server said so; an item stands on two pages, for the list shifted under the cursor; or the tools are not those that
+/// were known.
 fn moved(record: &Record, list: &List) -> bool {
-    record.heard.contains(&list.changed) || {
-        let distinct: HashSet<&str> = record.list.items.iter().map(|t| t.raw.get()).collect();
-        record.list.pages > 1 && distinct.len() < record.list.items.len()
-    }
+    let read = &record.list;
+    record.heard.contains(&list.changed)
+        || read.pages > 1 && {
+            let distinct: HashSet<&str> = read.items.iter().map(|t| t.raw.get()).collect();
+            distinct.len() < read.items.len()
+        }
+        || list.kind.is_none()
+            && record.known.as_ref().is_some_and(|known| snapshot::digest_of_list(&read.items) != *known)
 }
 
 fn same(a: &[RawItem], b: &[RawItem]) -> bool {

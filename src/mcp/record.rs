@@ -9,6 +9,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     json,
+    json::Digest,
     snapshot::{Evidence, Listing, Outcome, Provenance, RawItem, RawTool, SurfaceListing, Transport},
 };
 
@@ -79,6 +80,8 @@ pub(super) struct Record {
     pub(super) heard: BTreeSet<Changed>,
     /// Whether the server honours a subscription, once it said so.
     pub(super) acknowledged: Option<bool>,
+    /// The digest of the tools as they were known before; see [`super::Limits::known`].
+    pub(super) known: Option<Digest>,
 }
 
 /// What was read of a list so far.
@@ -122,6 +125,7 @@ impl Record {
             list: Partial::default(),
             heard: BTreeSet::new(),
             acknowledged: None,
+            known: None,
         }
     }
 

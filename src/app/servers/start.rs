@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::{self, Sender};
 
 use crate::{
-    app::{AppError, Kind},
+    app::{AppError, Kind, ingest::Known},
     catalog::{
         ServerSource, ServerSpec,
         server::{AuthContext, Reference, Symbolic, Unresolved},
@@ -47,10 +47,11 @@ pub(super) async fn resolved(spec: &ServerSpec, variables: &Variables) -> Result
 }
 
 /// Lists a server under each of its contexts, one after the other: it is one server.
-pub(super) async fn list(starts: Vec<Start>, spec: &ServerSpec, limits: &Limits) -> Vec<Listing> {
+pub(super) async fn list(starts: Vec<Start>, spec: &ServerSpec, known: &Known) -> Vec<Listing> {
     let mut listings = Vec::new();
     for start in starts {
-        listings.push(start.list(spec, limits).await);
+        let limits = known.under(&start.context);
+        listings.push(start.list(spec, &limits).await);
     }
     listings
 }
@@ -159,12 +160,8 @@ impl Start {
     }
 
     /// Follows the server; see [`mcp::changes`].
-    pub(super) async fn follow(
-        self,
-        spec: &ServerSpec,
-        limits: &Limits,
-        listings: &Sender<Listing>,
-    ) -> Ended {
+    pub(super) async fn follow(self, spec: &ServerSpec, known: &Known, listings: &Sender<Listing>) -> Ended {
+        let limits = &known.under(&self.context);
         let (sender, mut received) = mpsc::channel(1);
         let following = async {
             let ended = mcp::changes(&self.source, limits, &sender).await;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{SqliteStore, parsed, parsed_opt, time};
+use super::{SqliteStore, limit, parsed, parsed_opt, time};
 use crate::{
     name::ServerName,
     store::{Claim, Next, Polls, Result},
@@ -29,7 +29,7 @@ impl Polls for SqliteStore {
         .await?;
         let rows: Vec<(String, i64)> = sqlx::query_as(
             "UPDATE polls SET holder = $1, held_until = $2 WHERE server IN (
-                 SELECT server FROM polls WHERE due <= $3 AND (holder IS NULL OR held_until <= $3)
+                 SELECT server FROM polls WHERE CASE WHEN holder IS NULL THEN due ELSE held_until END <= $3
                  ORDER BY due, server LIMIT $4)
              RETURNING server, failures",
         )
@@ -44,6 +44,7 @@ impl Polls for SqliteStore {
             .into_iter()
             .map(|(server, failures)| {
                 Ok(Claim {
+                    holder: holder.to_owned(),
                     server: parsed("name of a server", &server)?,
                     failures: u32::try_from(failures).unwrap_or(u32::MAX),
                 })
@@ -53,11 +54,11 @@ impl Polls for SqliteStore {
         Ok(claims)
     }
 
-    async fn renew_claim(&self, holder: &str, server: &ServerName, until: DateTime<Utc>) -> Result<bool> {
+    async fn renew_claim(&self, claim: &Claim, until: DateTime<Utc>) -> Result<bool> {
         let mut tx = self.write().await?;
         let held = sqlx::query("UPDATE polls SET held_until = $3 WHERE server = $2 AND holder = $1")
-            .bind(holder)
-            .bind(server.as_str())
+            .bind(&claim.holder)
+            .bind(claim.server.as_str())
             .bind(time(until))
             .execute(&mut *tx)
             .await?
@@ -66,22 +67,25 @@ impl Polls for SqliteStore {
         Ok(held == 1)
     }
 
-    async fn end_claim(&self, holder: &str, server: &ServerName, next: Next) -> Result<bool> {
+    async fn note_poll(&self, claim: &Claim, next: Next) -> Result<bool> {
+        self.polled(claim, next, "").await
+    }
+
+    async fn end_claim(&self, claim: &Claim, next: Next) -> Result<bool> {
+        self.polled(claim, next, ", holder = NULL, held_until = NULL").await
+    }
+
+    async fn release_claims(&self, holder: &str, now: DateTime<Utc>) -> Result<()> {
         let mut tx = self.write().await?;
-        let held = sqlx::query(
-            "UPDATE polls SET asked = $3, due = $4, failures = $5, holder = NULL, held_until = NULL
-             WHERE server = $2 AND holder = $1",
+        sqlx::query(
+            "UPDATE polls SET due = $3, holder = NULL, held_until = NULL WHERE substr(holder, 1, $1) = $2",
         )
-        .bind(holder)
-        .bind(server.as_str())
-        .bind(time(next.asked))
-        .bind(time(next.due))
-        .bind(i64::from(next.failures))
+        .bind(limit(holder.len() + 1))
+        .bind(format!("{holder}:"))
+        .bind(time(now))
         .execute(&mut *tx)
-        .await?
-        .rows_affected();
-        tx.commit().await?;
-        Ok(held == 1)
+        .await?;
+        Ok(tx.commit().await?)
     }
 
     async fn asked(&self, server: &ServerName) -> Result<Option<DateTime<Utc>>> {
@@ -92,14 +96,32 @@ impl Polls for SqliteStore {
         parsed_opt("time of a poll", text.flatten().as_deref())
     }
 
-    async fn next_due(&self, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {
+    async fn next_due(&self) -> Result<Option<DateTime<Utc>>> {
         // What another process holds is nobody else's until its lease ends.
         let next: Option<String> = sqlx::query_scalar(
-            "SELECT MIN(CASE WHEN held_until > $1 AND held_until > due THEN held_until ELSE due END) FROM polls",
+            "SELECT MIN(CASE WHEN holder IS NULL THEN due ELSE held_until END) FROM polls",
         )
-        .bind(time(now))
         .fetch_one(&self.reader)
         .await?;
         next.map(|text| parsed("time of the next listing", &text)).transpose()
+    }
+}
+
+impl SqliteStore {
+    async fn polled(&self, claim: &Claim, next: Next, and: &'static str) -> Result<bool> {
+        let mut tx = self.write().await?;
+        let held = sqlx::query(sqlx::AssertSqlSafe(format!(
+            "UPDATE polls SET asked = $3, due = $4, failures = $5{and} WHERE server = $2 AND holder = $1"
+        )))
+        .bind(&claim.holder)
+        .bind(claim.server.as_str())
+        .bind(time(next.asked))
+        .bind(time(next.due))
+        .bind(i64::from(next.failures))
+        .execute(&mut *tx)
+        .await?
+        .rows_affected();
+        tx.commit().await?;
+        Ok(held == 1)
     }
 }

@@ -62,6 +62,16 @@ impl Servers for SqliteStore {
             .execute(&mut *tx)
             .await?;
         }
+        for Registration { spec, registered_at, .. } in servers {
+            // Whoever asks it as it was registered before does so no longer.
+            sqlx::query(
+                "UPDATE polls SET due = $2, failures = 0, holder = NULL, held_until = NULL WHERE server = $1",
+            )
+            .bind(spec.name.as_str())
+            .bind(time(*registered_at))
+            .execute(&mut *tx)
+            .await?;
+        }
         for event in new {
             events::append(&mut tx, event).await?;
         }

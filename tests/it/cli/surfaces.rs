@@ -7,16 +7,24 @@ use crate::command::User;
 
 /// A modern server with one tool and these answers beside it.
 fn server(tool: &str, prompts: &str, resources: &str) -> Vec<String> {
-    let say = |id: u64, result: &str| {
-        format!(r#"read -r line || exit 0; printf '%s\n' '{{"jsonrpc":"2.0","id":{id},"result":{result}}}'"#)
+    let say = |method: &str, result: &str| {
+        format!(
+            r#"*'"{method}"'*) printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" '{}' ;;"#,
+            result
+        )
     };
+    // Asked as often as anybody likes.
     let script = [
-        say(1, r#"{"supportedVersions":["2026-07-28"],"capabilities":{"prompts":{},"resources":{}}}"#),
-        say(2, &format!(r#"{{"tools":[{{"name":"{tool}","inputSchema":{{"type":"object"}}}}]}}"#)),
-        say(3, prompts),
-        say(4, resources),
-        say(5, r#"{"resourceTemplates":1}"#),
-        "cat >/dev/null".to_owned(),
+        "while IFS= read -r line; do id=${line#*'\"id\":'}; id=${id%%,*}; case $line in".to_owned(),
+        say(
+            "server/discover",
+            r#"{"supportedVersions":["2026-07-28"],"capabilities":{"prompts":{},"resources":{}}}"#,
+        ),
+        say("tools/list", &format!(r#"{{"tools":[{{"name":"{tool}","inputSchema":{{"type":"object"}}}}]}}"#)),
+        say("prompts/list", prompts),
+        say("resources/list", resources),
+        say("resources/templates/list", r#"{"resourceTemplates":1}"#),
+        "esac; done".to_owned(),
     ];
     ["--", "sh", "-c", &script.join("\n")].map(str::to_owned).to_vec()
 }

@@ -112,3 +112,27 @@ async fn a_context_that_is_of_no_use_is_refused() {
     }
     assert!(app.registered().await.expect("there")[0].contexts.is_empty());
 }
+
+#[tokio::test]
+async fn no_alarm_comes_of_what_a_context_is_told_no_more() {
+    let (app, _store) = app().await;
+    orders(&app).await;
+    for name in ["admin", "spy"] {
+        under(&app, name).await;
+    }
+    let alarms = async || {
+        let recorded = app.snapshot_registered(&is("orders"), "ann").await.expect("asked");
+        let page = app.server(&is("orders")).await.expect("there");
+        (recorded.split_views.len(), page.split_views.len())
+    };
+    assert_eq!(alarms().await, (1, 1));
+    // It fails now: what it was told before is held against nobody.
+    let mut failing = role("stranger");
+    failing.name = "spy".to_owned();
+    app.set_context(&is("orders"), failing, false, "ann").await.expect("set");
+    assert_eq!(alarms().await, (0, 0));
+    under(&app, "spy").await;
+    assert_eq!(alarms().await, (1, 1));
+    app.set_context(&is("orders"), role("spy"), true, "ann").await.expect("removed");
+    assert_eq!(alarms().await, (0, 0));
+}

@@ -11,6 +11,7 @@ use toolpact::{
         servers,
     },
     config::Options,
+    snapshot::Outcome,
     store::{Next, Polls as _, sqlite::SqliteStore},
 };
 
@@ -109,15 +110,15 @@ async fn what_a_poller_left_that_is_gone_is_taken_over_when_its_lease_ends() {
     assert_eq!(claimed.len(), 1);
     assert_eq!(claimed[0].server, is("gone"));
     assert_eq!(turn(&app, "one").await, [GOOD], "what another holds is left alone");
-    assert!(store.renew_claim("killed", &is("gone"), noon() + TimeDelta::minutes(3)).await.expect("asked"));
+    assert!(store.renew_claim(&claimed[0], noon() + TimeDelta::minutes(3)).await.expect("asked"));
     hands.forward(2);
     assert_eq!(turn(&app, "one").await, [""; 0], "it was renewed");
     hands.forward(1);
     assert_eq!(turn(&app, "one").await, [GONE]);
     // The first one was only slow: what it wanted to write is not written.
-    assert!(!store.renew_claim("killed", &is("gone"), noon()).await.expect("asked"));
+    assert!(!store.renew_claim(&claimed[0], noon()).await.expect("asked"));
     let next = Next { asked: noon(), due: noon(), failures: 0 };
-    assert!(!store.end_claim("killed", &is("gone"), next).await.expect("asked"));
+    assert!(!store.end_claim(&claimed[0], next).await.expect("asked"));
     assert_eq!(turn(&app, "one").await, [""; 0]);
 }
 
@@ -172,4 +173,52 @@ async fn a_server_that_says_what_changed_is_recorded_at_once() {
     let page = app.server(&is("good")).await.expect("there");
     assert_eq!(page.tools[0].name, "b");
     assert_eq!(page.listings.len(), 2, "what said the same is not recorded");
+}
+
+#[tokio::test]
+async fn a_list_that_is_another_is_read_twice_before_it_is_believed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    // Lists tool `a` or what stands in the file; a file that ends in a dot is another each time.
+    let list = format!(
+        r#"n=$(cat '{0}' 2>/dev/null || echo a); case $n in *.) echo "x$n" > '{0}' ;; esac
+        printf '{{"jsonrpc":"2.0","id":%s,"result":{{"tools":[{{"name":"%s","inputSchema":{{"type":"object"}}}}]}}}}\n' "$id" "$n""#,
+        at("list")
+    );
+    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
+    let app = App::new(Arc::new(store), Arc::new(Hands(Arc::new(Mutex::new(noon())))));
+    std::fs::write(at("server"), script(&list)).expect("written");
+    let text = serde_json::json!({"mcpServers": {"good": {"command": "bash", "args": [at("server")]}}});
+    let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");
+    assert!(app.import(found, false, false, "ann").await.expect("imported").applied);
+    for (file, outcome) in [
+        ("a", Outcome::Ok),
+        ("b", Outcome::Ok),
+        ("b", Outcome::Ok),
+        ("c.", Outcome::Unstable),
+        ("b", Outcome::Ok),
+    ] {
+        std::fs::write(at("list"), file).expect("written");
+        let recorded = app.snapshot_registered(&is("good"), "ann").await.expect("asked");
+        assert_eq!(recorded.listing.outcome, outcome, "{file}: {:?}", recorded.listing.evidence);
+    }
+}
+
+#[tokio::test]
+async fn a_claim_that_ended_by_itself_is_not_renewed_by_a_later_one_of_the_same_process() {
+    let (_, store, _) = two_servers().await;
+    let minutes = |n| noon() + TimeDelta::minutes(n);
+    let claim = async |holder: &str, now| store.claim_due(holder, now, now + TimeDelta::minutes(1), 9).await;
+    let first = claim("one:0", noon()).await.expect("claimed");
+    // The machine slept. What was noted before does not keep anybody waiting.
+    let next = Next { asked: noon(), due: minutes(60), failures: 0 };
+    assert!(store.note_poll(&first[0], next).await.expect("noted"));
+    let second = claim("one:1", minutes(2)).await.expect("claimed");
+    assert_eq!(second.len(), 2);
+    assert!(!store.renew_claim(&first[0], minutes(3)).await.expect("asked"));
+    assert!(!store.note_poll(&first[0], next).await.expect("asked"));
+    assert!(store.renew_claim(&second[0], minutes(3)).await.expect("asked"));
+    // Stopped in good order: others need not wait.
+    store.release_claims("one", minutes(2)).await.expect("released");
+    assert_eq!(claim("two:0", minutes(2)).await.expect("claimed").len(), 2);
 }
