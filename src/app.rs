@@ -28,7 +28,7 @@ pub use crate::mcp::{IpNet, Reach};
 
 use crate::{
     catalog::{CatalogVersion, event::NewEvent},
-    mcp::Limits,
+    mcp::{Limits, Tokens},
     name::{CatalogName, EnvironmentName},
     store::{Store, sqlite::SqliteStore},
 };
@@ -76,6 +76,8 @@ pub struct App {
     variables: Arc<servers::Variables>,
     /// What asking a server may cost and touch.
     limits: Limits,
+    /// The tokens that authorization servers gave.
+    tokens: Tokens,
 }
 
 impl App {
@@ -83,7 +85,7 @@ impl App {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
-        Self { store, clock, variables, limits: Limits::default() }
+        Self { store, clock, variables, limits: Limits::default(), tokens: Tokens::default() }
     }
 
     /// The same, reaching no further than this when it asks servers.

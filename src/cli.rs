@@ -17,6 +17,7 @@ mod export;
 mod gate;
 mod import;
 mod log;
+mod oauth;
 mod pointer;
 mod promote;
 mod reject;

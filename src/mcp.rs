@@ -1,10 +1,11 @@
 //! A raw MCP client: paged `tools/list` to a [`Listing`], every byte kept.
 //!
 //! Our own, because the official SDK drops fields, loses whole pages on one odd tool and hangs on bad lines. It asks,
-//! it never acts: no tool is called, nothing a server names is fetched, no capability is declared that a server could
-//! use. In reading order: `era` says how a conversation begins, `message` what travels, `pages` how a list is read,
-//! `stdio` and `http` how it gets there, `changes` how a server is followed; `command` says what is shown of a server's
-//! command, `credential` runs what prints one, `demo` is a server to try.
+//! it never acts: no tool is called, nothing a server names is fetched (but for who issues tokens, where its user named a
+//! client), no capability is declared that a server could use. In reading order: `era` says how a conversation begins,
+//! `message` what travels, `pages` how a list is read, `stdio` and `http` how it gets there, `oauth` who we are, `changes`
+//! how a server is followed; `command` says what is shown of a server's command, `credential` runs what prints one,
+//! `demo` is a server to try.
 
 mod changes;
 mod command;
@@ -13,6 +14,7 @@ pub mod demo;
 mod era;
 mod http;
 mod message;
+mod oauth;
 mod package;
 mod pages;
 mod process;
@@ -30,6 +32,7 @@ use crate::{
 };
 
 pub use changes::{Ended, changes};
+pub use oauth::{OAuth, Tokens};
 use process::Start;
 pub use reach::{IpNet, Reach};
 use record::{Failure, Record, Try, printable};
@@ -54,6 +57,8 @@ pub enum Source {
         url: String,
         /// Extra headers. Values are secrets: they are sent and never stored or printed.
         headers: Vec<(String, String)>,
+        /// The client as which access is had, where it has to be had so.
+        oauth: Option<Box<OAuth>>,
     },
 }
 
@@ -79,6 +84,9 @@ pub enum SourceError {
         /// What is wrong with it.
         cause: &'static str,
     },
+    /// A client that can have no tokens.
+    #[error("the client credentials cannot be used: {0}")]
+    OAuth(String),
 }
 
 impl Source {
@@ -106,7 +114,24 @@ impl Source {
     /// Where the URL is no http(s) URL, or a header cannot be sent or is the protocol's own.
     pub fn http(url: &str, headers: Vec<(String, String)>) -> Result<Self, SourceError> {
         http::Endpoint::parse(url, &headers)?;
-        Ok(Self::Http { url: url.to_owned(), headers })
+        Ok(Self::Http { url: url.to_owned(), headers, oauth: None })
+    }
+
+    /// The same, with access by the tokens that this client gets.
+    ///
+    /// # Errors
+    /// Where it is no client, or access is had otherwise already.
+    pub fn with_oauth(self, client: OAuth) -> Result<Self, SourceError> {
+        client.check()?;
+        match self {
+            Self::Http { headers, .. } if headers.iter().any(|(name, _)| is_authorization(name)) => {
+                Err(SourceError::OAuth("a header `Authorization` stands beside them".to_owned()))
+            }
+            Self::Http { url, headers, oauth: _ } => {
+                Ok(Self::Http { url, headers, oauth: Some(Box::new(client)) })
+            }
+            Self::Stdio { .. } => Err(SourceError::OAuth("they are for a URL, not for a command".to_owned())),
+        }
     }
 
     /// What people see of it: the command line without the values that its names call secret, or the URL without user
@@ -118,6 +143,12 @@ impl Source {
             Self::Http { url, .. } => http::without_secrets(url),
         }
     }
+}
+
+/// The header that a token is sent in.
+#[must_use]
+pub fn is_authorization(header: &str) -> bool {
+    header.trim().eq_ignore_ascii_case("authorization")
 }
 
 impl fmt::Debug for Source {
@@ -196,7 +227,10 @@ async fn listed(source: &Source, limits: &Limits, everything: bool) -> Listing {
             let start = Start { program, args, env, cwd: cwd.as_deref() };
             stdio::list(&start, limits, &mut record).await
         }
-        Source::Http { url, headers } => http::list(url, headers, limits, &mut record).await,
+        Source::Http { url, headers, oauth } => {
+            let to = http::To { url, headers, oauth: oauth.as_deref() };
+            http::list(&to, limits, &mut record).await
+        }
     };
     let ended = ended.and_then(|()| judge(&mut record));
     record.into_listing(ended)

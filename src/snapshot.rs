@@ -275,6 +275,36 @@ pub struct Evidence {
     pub elapsed_ms: u64,
 }
 
+impl Evidence {
+    /// Changes every text in it that a server may have written.
+    pub fn each_text(&mut self, change: &impl Fn(&mut String)) {
+        for text in [&mut self.message, &mut self.help, &mut self.stderr_tail] {
+            change(text);
+        }
+        let lists = self.stray_samples.iter_mut().chain(&mut self.warnings).chain(&mut self.retry_after);
+        lists.for_each(change);
+        self.rpc_error.iter_mut().for_each(|error| each_text(error, change));
+    }
+}
+
+impl Provenance {
+    /// Changes every text in it that a server wrote.
+    pub fn each_text(&mut self, change: &impl Fn(&mut String)) {
+        self.instructions.iter_mut().for_each(change);
+        let said = self.server_info.iter_mut().chain(&mut self.capabilities);
+        said.for_each(|value| each_text(value, change));
+    }
+}
+
+fn each_text(value: &mut Value, change: &impl Fn(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(members) => members.values_mut().for_each(|member| each_text(member, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// One tool as received.
 #[derive(Debug, Clone)]
 pub struct RawTool {

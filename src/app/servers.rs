@@ -123,7 +123,7 @@ impl App {
     /// Where nobody registered it, or a variable it refers to is not set.
     pub async fn follow(&self, name: &ServerName, listings: &Sender<Listing>) -> Result<Ended, AppError> {
         let spec = self.registered_server(name).await?;
-        let start = start::resolved(&spec, &*self.variables).await?.swap_remove(0);
+        let start = start::resolved(&spec, &*self.variables, &self.tokens).await?.swap_remove(0);
         Ok(start.follow(&spec, &self.limits_for(name).await?, listings).await)
     }
 
@@ -181,7 +181,7 @@ impl App {
             return Err(invalid(format!("a context's name has 1 to {MAX_CONTEXT_NAME} bytes")));
         }
         let fits = match &spec.source {
-            ServerSource::Stdio { .. } => context.headers.is_empty(),
+            ServerSource::Stdio { .. } => context.headers.is_empty() && context.oauth.is_none(),
             ServerSource::Http { .. } => context.env.is_empty(),
         };
         if !fits {
@@ -225,7 +225,7 @@ impl App {
         actor: &str,
     ) -> Result<Recorded, AppError> {
         let spec = self.registered_server(name).await?;
-        let starts = start::resolved(&spec, &*self.variables).await?;
+        let starts = start::resolved(&spec, &*self.variables, &self.tokens).await?;
         let listings = start::list(starts, &spec, &self.limits_for(name).await?).await;
         let mut recorded = self.keep_all(name, listings, only_news, actor).await?;
         if recorded.listing.outcome == Outcome::Ok {
@@ -257,7 +257,7 @@ impl App {
                 let app = self.clone();
                 asked.spawn(async move {
                     let listings = async {
-                        let starts = start::resolved(&spec, &*app.variables).await?;
+                        let starts = start::resolved(&spec, &*app.variables, &app.tokens).await?;
                         Ok(start::list(starts, &spec, &app.limits_for(&spec.name).await?).await)
                     };
                     let listings: Result<_, AppError> = listings.await;
@@ -325,7 +325,8 @@ pub(super) fn shown(source: &ServerSource) -> String {
             Source::command(program.as_str().to_owned(), args).target()
         }
         ServerSource::Http { url, .. } => {
-            let shown = Source::Http { url: url.as_str().to_owned(), headers: Vec::new() }.target();
+            let shown =
+                Source::Http { url: url.as_str().to_owned(), headers: Vec::new(), oauth: None }.target();
             // References in it are not to be read as what a URL has to encode.
             shown.replace("%7B", "{").replace("%7D", "}")
         }

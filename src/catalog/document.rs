@@ -74,8 +74,8 @@ pub struct DocumentError {
 
 const TOP: [&str; 5] = ["catalog", "catalogVersion", "policy", "servers", "tools"];
 const POLICY: [&str; 3] = ["assume", "formats", "failOn"];
-const SERVER: [&str; 9] =
-    ["command", "env", "cwd", "url", "headers", "transport", "snapshot", "version", "protocol"];
+const SERVER: [&str; 10] =
+    ["command", "env", "cwd", "url", "headers", "transport", "oauth", "snapshot", "version", "protocol"];
 const TOOL: [&str; 6] = ["name", "server", "contractVersion", "compatibility", "status", "digests"];
 const DIGESTS: [&str; 4] = ["policy", "raw", "contract", "presentation"];
 

@@ -4,12 +4,14 @@
 //! asked, from the environment, the files and the commands of whoever asks it, and never by a shell. So a spec can be
 //! stored, shown and exported as it stands.
 
+mod oauth;
 mod symbolic;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use oauth::OAuth;
 pub use symbolic::{Piece, Reference, Symbolic, Unresolved};
 
 use crate::name::ServerName;
@@ -40,14 +42,16 @@ impl ServerSpec {
     /// What its source and its contexts refer to, once each, in the order in which it stands.
     #[must_use]
     pub fn references(&self) -> Vec<Reference<'_>> {
-        let contexts =
-            self.contexts.iter().flat_map(|context| context.headers.values().chain(context.env.values()));
+        let contexts = self.contexts.iter().flat_map(|context| {
+            let oauth = context.oauth.iter().flat_map(|client| client.texts().map(|(_, text)| text));
+            context.headers.values().chain(context.env.values()).chain(oauth)
+        });
         distinct(self.source.texts().map(|(_, text)| text).chain(contexts))
     }
 }
 
 /// One authorization context: what is sent or set beside the source's own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuthContext {
     /// What it is called; stands in every listing's provenance.
@@ -58,6 +62,9 @@ pub struct AuthContext {
     /// Variables, for a command.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub env: BTreeMap<String, Symbolic>,
+    /// The client as which access is had, for a URL.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub oauth: Option<OAuth>,
 }
 
 /// Where a server is found.
@@ -83,6 +90,8 @@ pub enum ServerSource {
         headers: BTreeMap<String, Symbolic>,
         /// Which of the two HTTP transports.
         transport: HttpTransport,
+        /// The client as which access is had, where it has to be had so.
+        oauth: Option<OAuth>,
     },
 }
 
@@ -131,20 +140,24 @@ impl ServerSource {
     /// A URL without headers.
     #[must_use]
     pub fn url(url: &str) -> Self {
-        Self::Http { url: url.into(), headers: BTreeMap::new(), transport: HttpTransport::Auto }
+        Self::Http { url: url.into(), headers: BTreeMap::new(), transport: HttpTransport::Auto, oauth: None }
     }
 
     /// Every text in it, each with the name it stands under (empty for a command's words and a URL).
     pub fn texts(&self) -> impl Iterator<Item = (&str, &Symbolic)> {
-        let (words, named, cwd) = match self {
+        let (words, named, cwd, oauth) = match self {
             Self::Stdio { program, args, env, cwd } => {
-                (std::iter::once(program).chain(args.as_slice()), env, cwd.as_ref())
+                (std::iter::once(program).chain(args.as_slice()), env, cwd.as_ref(), None)
             }
-            Self::Http { url, headers, .. } => {
-                (std::iter::once(url).chain(&[] as &[Symbolic]), headers, None)
+            Self::Http { url, headers, oauth, .. } => {
+                (std::iter::once(url).chain(&[] as &[Symbolic]), headers, None, oauth.as_ref())
             }
         };
-        words.chain(cwd).map(|text| ("", text)).chain(named.iter().map(|(name, text)| (name.as_str(), text)))
+        words
+            .chain(cwd)
+            .map(|text| ("", text))
+            .chain(named.iter().map(|(name, text)| (name.as_str(), text)))
+            .chain(oauth.into_iter().flat_map(|client| client.texts()))
     }
 
     /// The variables that it refers to, once each, in the order in which they stand.
@@ -184,6 +197,8 @@ struct Flat {
     headers: BTreeMap<String, Symbolic>,
     #[serde(skip_serializing_if = "HttpTransport::is_auto", default)]
     transport: HttpTransport,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    oauth: Option<OAuth>,
 }
 
 impl From<ServerSource> for Flat {
@@ -195,15 +210,16 @@ impl From<ServerSource> for Flat {
             url: None,
             headers: BTreeMap::new(),
             transport: HttpTransport::Auto,
+            oauth: None,
         };
         match source {
             ServerSource::Stdio { program, args, env, cwd } => {
                 flat.command = std::iter::once(program).chain(args).collect();
                 (flat.env, flat.cwd) = (env, cwd);
             }
-            ServerSource::Http { url, headers, transport } => {
+            ServerSource::Http { url, headers, transport, oauth } => {
                 flat.url = Some(url);
-                (flat.headers, flat.transport) = (headers, transport);
+                (flat.headers, flat.transport, flat.oauth) = (headers, transport, oauth);
             }
         }
         flat
@@ -215,15 +231,15 @@ impl TryFrom<Flat> for ServerSource {
     fn try_from(flat: Flat) -> Result<Self, Self::Error> {
         let mut words = flat.command.into_iter();
         match (words.next(), flat.url) {
-            (Some(program), None) if flat.headers.is_empty() => {
+            (Some(program), None) if flat.headers.is_empty() && flat.oauth.is_none() => {
                 Ok(Self::Stdio { program, args: words.collect(), env: flat.env, cwd: flat.cwd })
             }
             (None, Some(url)) if flat.env.is_empty() && flat.cwd.is_none() => {
-                Ok(Self::Http { url, headers: flat.headers, transport: flat.transport })
+                Ok(Self::Http { url, headers: flat.headers, transport: flat.transport, oauth: flat.oauth })
             }
-            (Some(_), _) | (None, _) => {
-                Err("a source is either a `command` with `env` and `cwd`, or a `url` with `headers`")
-            }
+            (Some(_), _) | (None, _) => Err(
+                "a source is either a `command` with `env` and `cwd`, or a `url` with `headers` and `oauth`",
+            ),
         }
     }
 }
@@ -239,6 +255,8 @@ mod tests {
             (r#"{"url":"https://h/mcp"}"#, true),
             (r#"{"command":["a"],"env":{"B":"${C}"},"cwd":"/d"}"#, true),
             (r#"{"url":"https://h","headers":{"A":"${B}"},"transport":"sse"}"#, true),
+            (r#"{"url":"https://h","oauth":{"clientId":"a","clientSecret":"${B}"}}"#, true),
+            (r#"{"command":["a"],"oauth":{"clientId":"a","clientSecret":"${B}"}}"#, false),
             (r#"{"command":["a"],"url":"https://h"}"#, false),
             (r#"{"command":["a"],"headers":{"A":"b"}}"#, false),
             (r#"{"url":"https://h","env":{"A":"b"}}"#, false),

@@ -10,6 +10,7 @@ use clap::Subcommand;
 use super::{
     Answer,
     context::{Access, Context},
+    oauth,
     render::{Format, json, safe},
     source,
 };
@@ -48,6 +49,8 @@ enum Command {
         /// A variable that its command gets under it; repeat for more.
         #[arg(long = "env", value_name = "KEY=VALUE", value_parser = source::header)]
         env: Vec<(String, String)>,
+        #[command(flatten)]
+        oauth: oauth::Args,
         /// Take the context away.
         #[arg(long, conflicts_with_all = ["headers", "env"])]
         remove: bool,
@@ -68,13 +71,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
             context.with_app(Access::Registered, async |app| app.remove_server(name, &actor).await)?;
             return Ok(format!("{name} is removed; what it listed stays\n").into());
         }
-        Some(Command::Context { name, context: called, headers, env, remove }) => {
+        Some(Command::Context { name, context: called, headers, env, oauth, remove }) => {
             let actor = context.actor()?;
             let map = |pairs: &[(String, String)]| {
                 pairs.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect()
             };
             let (headers, env) = (map(headers), map(env));
-            let wanted = AuthContext { name: called.clone(), headers, env };
+            let wanted = AuthContext { name: called.clone(), headers, env, oauth: oauth.symbolic() };
             let contexts = context.with_app(Access::Registered, async |app| {
                 app.set_context(name, wanted.clone(), *remove, &actor).await
             })?;

@@ -21,7 +21,7 @@ use crate::{
 #[derive(clap::Args)]
 #[command(override_usage = "toolpact snapshot NAME\n       \
                             toolpact snapshot NAME -- COMMAND [ARGS]…\n       \
-                            toolpact snapshot NAME --url URL [--header KEY=VALUE]…\n       \
+                            toolpact snapshot NAME --url URL [--header KEY=VALUE]… [--oauth-client-id ID …]\n       \
                             toolpact snapshot NAME --file FILE\n       \
                             toolpact snapshot --all [--jobs N]")]
 pub(super) struct Args {

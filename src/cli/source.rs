@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::oauth;
 use crate::{
     app::{AppError, Kind},
     mcp::{Source, SourceError},
@@ -19,6 +20,8 @@ pub(super) struct Args {
     /// A header sent with every request; repeat for more. Values are never stored or printed.
     #[arg(long = "header", value_name = "KEY=VALUE", requires = "url", conflicts_with_all = ["file", "command"], value_parser = header)]
     headers: Vec<(String, String)>,
+    #[command(flatten)]
+    oauth: oauth::Args,
     /// A saved `tools/list` answer: `{"tools":[…]}`, a JSON-RPC response, or a bare array; `-` for stdin.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     file: Option<PathBuf>,
@@ -51,9 +54,16 @@ impl Args {
     pub(super) fn chosen(&self) -> Result<Option<Chosen>, AppError> {
         let source = match (&self.url, &self.file) {
             (Some(url), _) => Source::http(url, self.headers.clone()),
+            (None, Some(_)) if self.oauth.symbolic().is_some() => {
+                Err(SourceError::OAuth("they are for a URL, not for a saved answer".to_owned()))
+            }
             (None, Some(file)) => return Ok(Some(Chosen::File(file.to_string_lossy().into_owned()))),
-            (None, None) if self.command.is_empty() => return Ok(None),
+            (None, None) if self.command.is_empty() && self.oauth.symbolic().is_none() => return Ok(None),
             (None, None) => Source::stdio(self.command.clone()),
+        };
+        let source = match self.oauth.client()? {
+            None => source,
+            Some(client) => source.and_then(|source| source.with_oauth(client)),
         };
         source.map(|source| Some(Chosen::Live(source))).map_err(invalid)
     }
@@ -100,7 +110,11 @@ mod tests {
     #[test]
     fn a_label_keeps_no_secret_of_a_url() {
         let of = |url: &str| {
-            label(&Source::Http { url: url.to_owned(), headers: vec![("a".into(), "secret".into())] })
+            label(&Source::Http {
+                url: url.to_owned(),
+                headers: vec![("a".into(), "secret".into())],
+                oauth: None,
+            })
         };
         for (url, expected) in [
             ("https://user:secret@example.com/mcp?token=secret#secret", "https://example.com/mcp"),

@@ -5,7 +5,7 @@
 
 use super::variables::variable;
 use crate::{
-    catalog::server::{Piece, Reference, ServerSource, ServerSpec, Symbolic},
+    catalog::server::{OAuth, Piece, Reference, ServerSource, ServerSpec, Symbolic},
     secret,
 };
 
@@ -20,13 +20,14 @@ pub fn clear(spec: &mut ServerSpec) -> Vec<String> {
                 named("env", name, text, &mut taken);
             }
         }
-        ServerSource::Http { url, headers, .. } => {
+        ServerSource::Http { url, headers, oauth, .. } => {
             if let Some(cleared) = cleared_url(url.as_str(), &mut taken) {
                 *url = cleared.into();
             }
             for (name, text) in headers {
                 named("headers", name, text, &mut taken);
             }
+            oauth.iter_mut().for_each(|client| client_of("oauth", client, &mut taken));
         }
     }
     for context in &mut spec.contexts {
@@ -36,6 +37,8 @@ pub fn clear(spec: &mut ServerSpec) -> Vec<String> {
         for (name, text) in &mut context.env {
             named(&format!("env under {}", context.name), name, text, &mut taken);
         }
+        let oauth = format!("oauth under {}", context.name);
+        context.oauth.iter_mut().for_each(|client| client_of(&oauth, client, &mut taken));
     }
     taken.notes
 }
@@ -61,6 +64,19 @@ impl Taken {
             .push(format!("{place} holds a secret, which is not stored; set the variable `{name}` to it"));
         self.values.push((name.clone(), value.to_owned()));
         format!("${{{name}}}")
+    }
+}
+
+/// A client: its secret is one whatever it looks like, and the token URL may hold one.
+fn client_of(what: &str, client: &mut OAuth, taken: &mut Taken) {
+    named(what, "clientSecret", &mut client.client_secret, taken);
+    if client.client_secret.is_literal() {
+        let place = format!("`clientSecret` of its `{what}`");
+        let reference = taken.reference(&place, "clientSecret", client.client_secret.as_str());
+        client.client_secret = reference.into();
+    }
+    if let Some(cleared) = client.token_url.as_ref().and_then(|url| cleared_url(url.as_str(), taken)) {
+        client.token_url = Some(cleared.into());
     }
 }
 
@@ -271,6 +287,7 @@ mod tests {
                 url: "https://ann:s3cr3t-value@host/mcp".into(),
                 headers,
                 transport: HttpTransport::Auto,
+                oauth: None,
             };
             let mut spec = ServerSpec::new("my-server".parse().expect("a name"), source);
             let notes = clear(&mut spec);

@@ -165,7 +165,7 @@ impl Reader<'_> {
             self.notes.push("its `env` stands beside a URL, where it has no effect".to_owned());
         }
         let url = self.with_query(url)?;
-        Ok(Ok(ServerSource::Http { url, headers: self.named("headers")?, transport }))
+        Ok(Ok(ServerSource::Http { url, headers: self.named("headers")?, transport, oauth: None }))
     }
 
     /// The URL with AgentScope's `queryParams`.

@@ -73,11 +73,14 @@ pub async fn changes(source: &Source, limits: &Limits, listings: &Sender<Listing
             let start = Start { program, args, env, cwd: cwd.as_deref() };
             stdio::follow(&start, limits, &mut record, listings).await
         }
-        Source::Http { url, headers } => http::follow(url, headers, limits, &mut record, listings).await,
+        Source::Http { url, headers, oauth } => {
+            let to = http::To { url, headers, oauth: oauth.as_deref() };
+            http::follow(&to, limits, &mut record, listings).await
+        }
     };
     match stop {
         Stop::Unheard => Ended::Unheard,
-        Stop::Unsupported(why) => Ended::Unsupported(why),
+        Stop::Unsupported(why) => Ended::Unsupported(record.hidden(&why)),
         Stop::Failed(failure) => {
             record.answered();
             Ended::Lost(Box::new(record.into_listing(Err(failure))))

@@ -4,6 +4,8 @@
 //! Bodies are capped while they arrive, after decompression. Redirects are followed within the origin only, because the caller's headers are
 //! secrets. Neither those nor the session's id are ever kept or printed.
 
+mod authorize;
+mod discovery;
 mod endpoint;
 mod follow;
 mod handshake;
@@ -25,6 +27,7 @@ use super::{
     Limits,
     era::{self, Dialect},
     message::{self, Id, Message, Reply},
+    oauth::OAuth,
     pages::{self, Peer},
     record::{Failure, Record, Try, printable},
     sse::{self, Event},
@@ -33,6 +36,7 @@ use super::{
 pub(super) use endpoint::{Endpoint, without_secrets};
 pub(super) use follow::follow;
 
+use authorize::Access;
 use endpoint::client;
 use refusal::{cause, redirect, refusal};
 use stream::{Broken, Stream};
@@ -56,14 +60,17 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 
+/// A server, and what is sent to it.
+#[derive(Clone, Copy)]
+pub(super) struct To<'a> {
+    pub(super) url: &'a str,
+    pub(super) headers: &'a [(String, String)],
+    pub(super) oauth: Option<&'a OAuth>,
+}
+
 /// Lists the server's tools.
-pub(super) async fn list(
-    url: &str,
-    headers: &[(String, String)],
-    limits: &Limits,
-    record: &mut Record,
-) -> Try<()> {
-    let mut connection = Connection::to(url, headers, limits, record)?;
+pub(super) async fn list(to: &To<'_>, limits: &Limits, record: &mut Record) -> Try<()> {
+    let mut connection = Connection::to(to, limits, record)?;
     let ended = match connection.begin().await {
         Ok(()) => pages::read(&mut connection).await,
         Err(failure) => Err(failure),
@@ -76,6 +83,8 @@ pub(super) async fn list(
 struct Connection<'a> {
     client: Client,
     endpoint: Endpoint,
+    /// Access by tokens, where it has to be had so.
+    access: Option<Access>,
     dialect: Dialect,
     session: Option<HeaderValue>,
     /// Where answers come from in HTTP+SSE; in Streamable HTTP each has a stream of its own.
@@ -91,8 +100,8 @@ struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    fn to(url: &str, headers: &[(String, String)], limits: &'a Limits, record: &'a mut Record) -> Try<Self> {
-        let endpoint = Endpoint::parse(url, headers).map_err(|error| {
+    fn to(to: &To<'_>, limits: &'a Limits, record: &'a mut Record) -> Try<Self> {
+        let endpoint = Endpoint::parse(to.url, to.headers).map_err(|error| {
             Failure::new(Outcome::Unavailable, error.to_string()).help("correct the server's source")
         })?;
         if let Some(address) = limits.reach.refuses(&endpoint.url) {
@@ -105,8 +114,10 @@ impl<'a> Connection<'a> {
                 "https needs the system's root certificates (package ca-certificates, or SSL_CERT_FILE)",
             )
         })?;
+        record.secrets.extend(to.oauth.map(|oauth| oauth.client_secret.clone()));
         Ok(Self {
             client,
+            access: to.oauth.map(|oauth| Access::new(oauth, &endpoint.url)),
             endpoint,
             dialect: Dialect::Modern(era::MODERN.to_owned()),
             session: None,
@@ -122,8 +133,28 @@ impl<'a> Connection<'a> {
 
     // -- what travels -----------------------------------------------------------------------------------------------
 
-    /// One request and its answer. A failure with an HTTP status is an answer that HTTP gave.
+    /// One request and its answer; with a token, where it is refused without. A failure with an HTTP status is an answer
+    /// that HTTP gave.
     async fn request(&mut self, method: &str, params: &impl Serialize, until: Instant) -> Try<Reply> {
+        let mut until = until;
+        loop {
+            let began = Instant::now();
+            match self.request_once(method, params, until).await {
+                // Ends: a token that was just issued and is refused is a failure.
+                Err(failure) if self.may_authorize(&failure) => self.authorize(failure).await?,
+                ended => {
+                    if ended.is_ok() {
+                        self.accepted();
+                    }
+                    return ended;
+                }
+            }
+            // To be let in is no part of the server's time.
+            until = (until + began.elapsed()).min(self.deadline);
+        }
+    }
+
+    async fn request_once(&mut self, method: &str, params: &impl Serialize, until: Instant) -> Try<Reply> {
         self.last_id += 1;
         let id = self.last_id;
         let body = message::request(id, method, params);
@@ -350,7 +381,11 @@ impl Peer for Connection<'_> {
         let params = self.dialect.params(cursor);
         let until = self.until(self.limits.request);
         match self.request(method, &params, until).await {
-            Err(failure) if failure.http_status == Some(404) && self.session.is_some() => {
+            Err(failure)
+                if failure.http_status == Some(404)
+                    && failure.outcome != Outcome::AuthRequired
+                    && self.session.is_some() =>
+            {
                 // The session expired. A cursor of the old one may be refused now, which restarts the list.
                 self.initialize().await?;
                 self.request(method, &params, self.until(self.limits.request)).await

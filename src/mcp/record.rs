@@ -24,6 +24,9 @@ const SAMPLE_CHARS: usize = 200;
 /// Characters of a JSON-RPC error kept; more is cut to text.
 const ERROR_CHARS: usize = 4_000;
 
+/// Shorter ones are words that occur anywhere.
+const SHORTEST_SECRET: usize = 6;
+
 /// The result of a step. Boxed: a failure is rare and carries a lot.
 pub(super) type Try<T> = Result<T, Box<Failure>>;
 
@@ -36,6 +39,8 @@ pub(super) struct Failure {
     pub(super) http_status: Option<u16>,
     pub(super) retry_after: Option<String>,
     pub(super) rpc_error: Option<Value>,
+    /// `WWW-Authenticate` as sent; kept no longer than it takes to answer it.
+    pub(super) challenge: String,
 }
 
 impl Failure {
@@ -47,6 +52,7 @@ impl Failure {
             http_status: None,
             retry_after: None,
             rpc_error: None,
+            challenge: String::new(),
         })
     }
 
@@ -82,6 +88,8 @@ pub(super) struct Record {
     pub(super) acknowledged: Option<bool>,
     /// The digest of the tools as they were known before; see [`super::Limits::known`].
     pub(super) known: Option<Digest>,
+    /// What a server may say back to us, and nobody is to read.
+    pub(super) secrets: Vec<String>,
 }
 
 /// What was read of a list so far.
@@ -126,6 +134,7 @@ impl Record {
             heard: BTreeSet::new(),
             acknowledged: None,
             known: None,
+            secrets: Vec::new(),
         }
     }
 
@@ -202,7 +211,18 @@ impl Record {
                 failure.outcome
             }
         };
-        Listing { outcome, evidence, provenance: self.provenance.clone(), tools, surfaces }
+        let mut listing = Listing { outcome, evidence, provenance: self.provenance.clone(), tools, surfaces };
+        if !self.secrets.is_empty() {
+            listing.evidence.each_text(&|text| *text = self.hidden(text));
+            listing.provenance.each_text(&|text| *text = self.hidden(text));
+        }
+        listing
+    }
+
+    /// A text without the secrets that were sent.
+    pub(super) fn hidden(&self, text: &str) -> String {
+        let secrets = self.secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
+        secrets.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "…"))
     }
 }
 

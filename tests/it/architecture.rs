@@ -36,6 +36,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("ipnet", &["mcp"]),
     ("reqwest", &["mcp", "config/registry"]),
+    ("oauth2", &["mcp"]),
+    ("http_auth", &["mcp"]),
     ("rustls", &["mcp", "config/registry"]),
     ("libc", &["mcp"]),
     ("shlex", &["app/servers/reference"]),

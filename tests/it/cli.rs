@@ -6,6 +6,7 @@ mod docs;
 mod files;
 mod import;
 mod input;
+mod oauth;
 mod serve;
 mod story;
 mod surfaces;

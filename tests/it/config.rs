@@ -27,7 +27,7 @@ fn written(found: &Found) -> String {
                 env.iter().for_each(|(name, value)| _ = write!(out, " {name}={value}"));
                 cwd.iter().for_each(|cwd| _ = write!(out, " in {cwd}"));
             }
-            ServerSource::Http { url, headers, transport } => {
+            ServerSource::Http { url, headers, transport, oauth: _ } => {
                 _ = write!(out, "{url}");
                 headers.iter().for_each(|(name, value)| _ = write!(out, " {name}: {value}"));
                 if *transport != HttpTransport::Auto {

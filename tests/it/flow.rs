@@ -1,5 +1,6 @@
 //! The story from a snapshot to a rollback, its refusals, and its events.
 
+mod access;
 mod contexts;
 mod drafts;
 mod polling;

@@ -3,7 +3,7 @@
 pub(crate) mod changes;
 mod credential;
 mod demo;
-mod http;
+pub(crate) mod http;
 mod reach;
 mod source;
 mod stdio;

@@ -9,9 +9,9 @@ use crate::{
     app::{AppError, Kind, ingest::Known},
     catalog::{
         ServerSource, ServerSpec,
-        server::{AuthContext, Reference, Symbolic, Unresolved},
+        server::{AuthContext, OAuth, Reference, Symbolic, Unresolved},
     },
-    mcp::{self, Ended, Limits, Source},
+    mcp::{self, Ended, Limits, Source, Tokens},
     secret,
     snapshot::Listing,
 };
@@ -39,11 +39,15 @@ pub(super) struct Start {
 ///
 /// # Errors
 /// Where a variable is not set, a file or a command says nothing, or what comes out can never be a source.
-pub(super) async fn resolved(spec: &ServerSpec, variables: &Variables) -> Result<Vec<Start>, AppError> {
+pub(super) async fn resolved(
+    spec: &ServerSpec,
+    variables: &Variables,
+    tokens: &Tokens,
+) -> Result<Vec<Start>, AppError> {
     let said = Said::of(spec, variables).await?;
-    let none = AuthContext { name: "default".to_owned(), headers: BTreeMap::new(), env: BTreeMap::new() };
+    let none = AuthContext { name: "default".to_owned(), ..AuthContext::default() };
     let contexts = if spec.contexts.is_empty() { std::slice::from_ref(&none) } else { &spec.contexts };
-    contexts.iter().map(|context| under(context, spec, &said)).collect()
+    contexts.iter().map(|context| under(context, spec, &said, tokens)).collect()
 }
 
 /// Lists a server under each of its contexts, one after the other: it is one server.
@@ -56,7 +60,12 @@ pub(super) async fn list(starts: Vec<Start>, spec: &ServerSpec, known: &Known) -
     listings
 }
 
-fn under(context: &AuthContext, spec: &ServerSpec, said: &Said<'_>) -> Result<Start, AppError> {
+fn under(
+    context: &AuthContext,
+    spec: &ServerSpec,
+    said: &Said<'_>,
+    tokens: &Tokens,
+) -> Result<Start, AppError> {
     let name = &spec.name;
     let mut values = Vec::new();
     let mut resolve = |text: &Symbolic| {
@@ -86,15 +95,27 @@ fn under(context: &AuthContext, spec: &ServerSpec, said: &Said<'_>) -> Result<St
             let cwd = cwd.as_ref().map(&mut resolve).transpose()?.map(Into::into);
             Ok(Source::Stdio { program: resolve(program)?, args, env: set, cwd })
         }
-        ServerSource::Http { url, headers, transport: _ } => {
+        ServerSource::Http { url, headers, transport: _, oauth } => {
+            // A context's own way to have access stands in place of the source's.
+            let own = |name: &str| context.oauth.is_none() || !mcp::is_authorization(name);
             let mut sent = Vec::new();
             for (key, text) in with(headers, &context.headers) {
                 let value = resolve(text)?;
-                if !(value.is_empty() && may_be_left_out(text)) {
+                let left_out = value.is_empty() && may_be_left_out(text);
+                if !left_out && (own(key) || context.headers.contains_key(key)) {
                     sent.push((key.clone(), value));
                 }
             }
-            Source::http(&resolve(url)?, sent)
+            let by_header = context.headers.keys().any(|name| mcp::is_authorization(name));
+            let client = context.oauth.as_ref().or(oauth.as_ref().filter(|_| !by_header));
+            let source = Source::http(&resolve(url)?, sent);
+            match client {
+                None => source,
+                Some(client) => {
+                    let client = client_of(client, &mut resolve, tokens)?;
+                    source.and_then(|source| source.with_oauth(client))
+                }
+            }
         }
     };
     // The longest first: one value may be a part of another.
@@ -123,6 +144,22 @@ fn folder_for(source: &mut Source) -> Option<TempDir> {
     let folder = tempfile::Builder::new().prefix("toolpact-").tempdir().ok()?;
     *cwd = Some(folder.path().to_owned());
     Some(folder)
+}
+
+fn client_of(
+    client: &OAuth,
+    resolve: &mut impl FnMut(&Symbolic) -> Result<String, AppError>,
+    tokens: &Tokens,
+) -> Result<mcp::OAuth, AppError> {
+    let OAuth { token_url, client_id, client_secret, scope, resource } = client;
+    Ok(mcp::OAuth {
+        token_url: token_url.as_ref().map(&mut *resolve).transpose()?,
+        client_id: resolve(client_id)?,
+        client_secret: resolve(client_secret)?,
+        scope: scope.as_ref().map(&mut *resolve).transpose()?,
+        resource: resource.as_ref().map(&mut *resolve).transpose()?,
+        tokens: tokens.clone(),
+    })
 }
 
 /// The source's own, and those of the context in their place.
@@ -188,18 +225,7 @@ impl Start {
         listing.provenance.target = super::shown(&spec.source);
         listing.provenance.auth_context.clone_from(&self.context);
         let hidden = Hidden(&self.values);
-        let evidence = &mut listing.evidence;
-        for text in [&mut evidence.message, &mut evidence.help, &mut evidence.stderr_tail] {
-            *text = hidden.text(text);
-        }
-        for text in
-            evidence.stray_samples.iter_mut().chain(&mut evidence.warnings).chain(&mut evidence.retry_after)
-        {
-            *text = hidden.text(text);
-        }
-        if let Some(error) = &mut evidence.rpc_error {
-            hidden.value(error);
-        }
+        listing.evidence.each_text(&|text| *text = hidden.text(text));
         listing
     }
 }
@@ -210,14 +236,5 @@ struct Hidden<'a>(&'a [(String, String)]);
 impl Hidden<'_> {
     fn text(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, (value, reference)| text.replace(value, reference))
-    }
-
-    fn value(&self, value: &mut serde_json::Value) {
-        match value {
-            serde_json::Value::String(text) => *text = self.text(text),
-            serde_json::Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
-            serde_json::Value::Object(members) => members.values_mut().for_each(|member| self.value(member)),
-            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
-        }
     }
 }

@@ -93,11 +93,17 @@ fn write_source(out: &mut String, source: &ServerSource) {
                 line(out, 4, "cwd", &text(cwd.as_str()));
             }
         }
-        ServerSource::Http { url, headers, transport } => {
+        ServerSource::Http { url, headers, transport, oauth } => {
             line(out, 4, "url", &text(url.as_str()));
             named(out, "headers", headers);
             if *transport != HttpTransport::Auto {
                 line(out, 4, "transport", transport.as_str());
+            }
+            if let Some(client) = oauth {
+                out.push_str("    oauth:\n");
+                for (name, value) in client.texts() {
+                    line(out, 6, name, &text(value.as_str()));
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     cli::{
         Answer,
         context::{Access, Context},
-        source,
+        oauth, source,
     },
     name::ServerName,
 };
@@ -21,7 +21,7 @@ use crate::{
 /// asked. Put them in single quotes, or your shell reads them first. A secret that stands in clear is refused.
 #[derive(clap::Args)]
 #[command(override_usage = "toolpact servers add NAME [--env KEY=VALUE]… -- COMMAND [ARGS]…\n       \
-                            toolpact servers add NAME --url URL [--header KEY=VALUE]…")]
+                            toolpact servers add NAME --url URL [--header KEY=VALUE]… [--oauth-client-id ID …]")]
 pub(super) struct Args {
     /// What the server is called here.
     name: ServerName,
@@ -31,6 +31,8 @@ pub(super) struct Args {
     /// A header sent with every request: `'Authorization=Bearer ${TOKEN}'`; repeat for more.
     #[arg(long = "header", value_name = "KEY=VALUE", conflicts_with = "command", value_parser = source::header)]
     headers: Vec<(String, String)>,
+    #[command(flatten)]
+    oauth: oauth::Args,
     /// A variable that the command gets: `'TOKEN=${TOKEN}'`; repeat for more.
     #[arg(long = "env", value_name = "KEY=VALUE", conflicts_with = "url", value_parser = variable)]
     env: Vec<(String, String)>,
@@ -65,8 +67,12 @@ impl Args {
             pairs.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect()
         };
         if let Some(url) = &self.url {
-            let (url, headers) = (url.as_str().into(), named(&self.headers));
-            return Ok(ServerSource::Http { url, headers, transport: HttpTransport::Auto });
+            let (url, headers, oauth) = (url.as_str().into(), named(&self.headers), self.oauth.symbolic());
+            return Ok(ServerSource::Http { url, headers, transport: HttpTransport::Auto, oauth });
+        }
+        if self.oauth.symbolic().is_some() {
+            let message = "client credentials are for a URL, not for a command";
+            return Err(AppError::new(Kind::Invalid, "invalid-source", message));
         }
         let mut words = self.command.iter().map(|word| Symbolic::from(word.as_str()));
         match words.next() {

@@ -88,6 +88,7 @@ fn read_remote(remote: &Value, asked: &mut Asked) -> Result<ServerSource, String
         url: template(url, variables, asked).into(),
         headers: key_values(remote.get("headers"), asked),
         transport,
+        oauth: None,
     })
 }
 

@@ -24,7 +24,7 @@ use crate::{
 };
 
 use super::{
-    Connection, LAST_EVENT_ID, SESSION, content_type,
+    Connection, LAST_EVENT_ID, SESSION, To, content_type,
     refusal::refusal,
     stream::{Broken, Stream},
 };
@@ -38,13 +38,12 @@ const MAX_EMPTY: usize = 5;
 
 /// Connects to the server and follows it.
 pub(in crate::mcp) async fn follow(
-    url: &str,
-    headers: &[(String, String)],
+    to: &To<'_>,
     limits: &Limits,
     record: &mut Record,
     listings: &Sender<Listing>,
 ) -> Stop {
-    let mut connection = match Connection::to(url, headers, limits, record) {
+    let mut connection = match Connection::to(to, limits, record) {
         Ok(connection) => connection,
         Err(failure) => return Stop::Failed(failure),
     };

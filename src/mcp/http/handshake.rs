@@ -17,6 +17,7 @@ impl Connection<'_> {
     /// Asks the modern way first. A server that knows it not refuses with some 4xx or some error; one that says nothing
     /// for a while is asked the legacy way, and, where it refuses that, the modern way again with all the time there is.
     pub(super) async fn begin(&mut self) -> Try<()> {
+        self.authorize_ahead().await?;
         let silent = match self.discover(self.limits.probe).await {
             Ok(true) => return Ok(()),
             Ok(false) => false,
@@ -26,7 +27,8 @@ impl Connection<'_> {
         let Err(refusal) = self.initialize().await else { return Ok(()) };
         // The order is the specification's (2026-07-28, basic/transports/streamable-http, backward compatibility),
         // whatever the URL looks like. A POST that opens the old transport's stream tells as well.
-        let refused = matches!(refusal.http_status, Some(400 | 404 | 405)) || self.old_transport;
+        let refused = (matches!(refusal.http_status, Some(400 | 404 | 405)) || self.old_transport)
+            && refusal.outcome != Outcome::AuthRequired;
         if refused && self.begin_http_sse().await? {
             return Ok(());
         }

@@ -32,7 +32,16 @@ impl Connection<'_> {
     /// the server speaks another transport, or none.
     pub(super) async fn begin_http_sse(&mut self) -> Try<bool> {
         let until = self.until(self.limits.request);
-        let Some(mut stream) = self.get_stream(until).await? else { return Ok(false) };
+        let opened = match self.get_stream(until).await {
+            // It refused to be POSTed to before it looked at who asks.
+            Err(failure) if self.may_authorize(&failure) => {
+                self.authorize(failure).await?;
+                self.get_stream(self.until(self.limits.request)).await?
+            }
+            ended => ended?,
+        };
+        let until = self.until(self.limits.request);
+        let Some(mut stream) = opened else { return Ok(false) };
         let first = match stream.next(until).await {
             Ok(event) if event.name == "endpoint" && event.data.len() <= ENDPOINT_BYTES => event,
             Ok(_) | Err(_) => return Ok(false),

@@ -19,6 +19,9 @@ use super::{Connection, stream::Broken};
 /// Read of an answer that is an error: enough for a JSON-RPC error.
 const ERROR_BYTES: usize = 64 << 10;
 
+/// Read of what a refusal asks for.
+const CHALLENGE: usize = 4 << 10;
+
 /// The URL of a redirect, where it may be followed.
 pub(super) fn redirect(name: &str, from: &Url, response: &Response) -> Try<Url> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -55,6 +58,8 @@ pub(super) async fn refusal(
         response.headers().get(name).map(|v| printable(&String::from_utf8_lossy(v.as_bytes()), 200))
     };
     let (retry_after, challenge) = (text(RETRY_AFTER), text(WWW_AUTHENTICATE));
+    let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|v| v.to_str().ok());
+    let challenges: String = challenges.collect::<Vec<_>>().join(", ").chars().take(CHALLENGE).collect();
     let mut body = Vec::new();
     while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
         body.extend_from_slice(&chunk[..chunk.len().min(ERROR_BYTES - body.len())]);
@@ -69,7 +74,10 @@ pub(super) async fn refusal(
         })
     });
     let (outcome, help) = match status {
-        StatusCode::UNAUTHORIZED => (Outcome::AuthRequired, "give credentials with `--header`"),
+        StatusCode::UNAUTHORIZED => (
+            Outcome::AuthRequired,
+            "give credentials with `--header`, or those of a client with `--oauth-client-id`",
+        ),
         StatusCode::FORBIDDEN => {
             (Outcome::AuthRequired, "the credentials are not enough, or the server refuses this caller")
         }
@@ -101,6 +109,7 @@ pub(super) async fn refusal(
     }
     failure.http_status = Some(status.as_u16());
     failure.retry_after = retry_after;
+    failure.challenge = challenges;
     failure
 }
 

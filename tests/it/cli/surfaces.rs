@@ -8,10 +8,7 @@ use crate::command::User;
 /// A modern server with one tool and these answers beside it.
 fn server(tool: &str, prompts: &str, resources: &str) -> Vec<String> {
     let say = |method: &str, result: &str| {
-        format!(
-            r#"*'"{method}"'*) printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" '{}' ;;"#,
-            result
-        )
+        format!(r#"*'"{method}"'*) printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" '{}' ;;"#, result)
     };
     // Asked as often as anybody likes.
     let script = [

@@ -38,7 +38,7 @@ async fn orders(app: &App) {
 
 fn role(name: &str) -> AuthContext {
     let env = BTreeMap::from([("ROLE".to_owned(), name.into())]);
-    AuthContext { name: name.to_owned(), headers: BTreeMap::new(), env }
+    AuthContext { name: name.to_owned(), env, ..AuthContext::default() }
 }
 
 async fn under(app: &App, name: &str) {
@@ -97,7 +97,7 @@ async fn a_context_that_is_of_no_use_is_refused() {
         let map = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).into())).collect::<BTreeMap<_, _>>()
         };
-        AuthContext { name: name.to_owned(), headers: map(headers), env: map(env) }
+        AuthContext { name: name.to_owned(), headers: map(headers), env: map(env), oauth: None }
     };
     for (context, remove, words) in [
         (with(&[("X-Role", "a")], &[], "a"), false, "headers are for a URL"),

@@ -122,7 +122,7 @@ async fn a_command_is_run_once_for_all_contexts() {
     told(&app, folder.path(), "not this").await;
     for name in ["ann", "bob"] {
         let env = BTreeMap::from([("WORD".to_owned(), word.as_str().into())]);
-        let context = AuthContext { name: name.to_owned(), headers: BTreeMap::new(), env };
+        let context = AuthContext { name: name.to_owned(), env, ..AuthContext::default() };
         app.set_context(&is("told"), context, false, "ann").await.expect("set");
     }
     let recorded = app.snapshot_registered(&is("told"), "ann").await.expect("asked");

@@ -3,6 +3,7 @@
 mod answers;
 mod follow;
 mod http_sse;
+pub(crate) mod oauth;
 
 use std::{
     sync::{Arc, Mutex},
