@@ -28,6 +28,7 @@ use std::{collections::HashSet, fmt, path::PathBuf, time::Duration};
 use crate::{
     contract::Contract,
     json::{self, Digest},
+    secret,
     snapshot::{Listing, Outcome, RawTool},
 };
 
@@ -132,6 +133,28 @@ impl Source {
             }
             Self::Stdio { .. } => Err(SourceError::OAuth("they are for a URL, not for a command".to_owned())),
         }
+    }
+
+    /// What is sent to it that nobody is to read, should it say it back: header values, each word of them, and variables
+    /// that are secrets by their names.
+    fn secrets(&self) -> Vec<String> {
+        let mut secrets: Vec<String> = match self {
+            Self::Stdio { env, .. } => env
+                .iter()
+                .filter(|(name, value)| secret::is_one(name, value))
+                .map(|(_, value)| value.clone())
+                .collect(),
+            Self::Http { headers, .. } => headers
+                .iter()
+                .flat_map(|(_, value)| std::iter::once(value.as_str()).chain(value.split_whitespace()))
+                .filter(|word| !word.eq_ignore_ascii_case("bearer"))
+                .map(str::to_owned)
+                .collect(),
+        };
+        // The longest first: one may be a part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.dedup();
+        secrets
     }
 
     /// What people see of it: the command line without the values that its names call secret, or the URL without user

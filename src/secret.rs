@@ -71,6 +71,26 @@ pub fn is_one(name: &str, value: &str) -> bool {
     (is_named(name) && !setting) || is_issued(value)
 }
 
+/// The least part of a secret that is looked for where a text was cut.
+const SHORTEST_PART: usize = 6;
+
+/// The text with `with` in place of a secret, and of what a cut left of it at either end.
+#[must_use]
+pub fn hide(text: &str, secret: &str, with: &str) -> String {
+    let mut out = text.replace(secret, with);
+    let parts = || (SHORTEST_PART..secret.len()).rev().filter(|at| secret.is_char_boundary(*at));
+    let body = out.trim_end_matches('…');
+    if let Some(part) = parts().find(|at| body.ends_with(&secret[..*at])) {
+        let (kept, cut) = (body.len() - part, out.len() - body.len());
+        out.replace_range(kept..out.len() - cut, with);
+    }
+    let tails = (1..secret.len().saturating_sub(SHORTEST_PART - 1)).filter(|at| secret.is_char_boundary(*at));
+    if let Some(at) = tails.into_iter().find(|at| out.starts_with(&secret[*at..])) {
+        out.replace_range(..secret.len() - at, with);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::{is_issued, is_named, is_one};
@@ -116,6 +136,21 @@ mod tests {
             ("/data/of/somebody", false),
         ] {
             assert_eq!(is_issued(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_hidden_whole_and_where_it_was_cut() {
+        for (text, expected) in [
+            ("nothing of it", "nothing of it"),
+            ("the secret-0123456789 twice: secret-0123456789", "the X twice: X"),
+            ("cut here: secret-012…", "cut here: X…"),
+            ("cut here: secret-012", "cut here: X"),
+            ("56789 was cut", "56789 was cut"),
+            ("0123456789 was cut", "X was cut"),
+            ("secre", "secre"),
+        ] {
+            assert_eq!(super::hide(text, "secret-0123456789", "X"), expected);
         }
     }
 }

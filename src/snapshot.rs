@@ -300,8 +300,24 @@ fn each_text(value: &mut Value, change: &impl Fn(&mut String)) {
     match value {
         Value::String(text) => change(text),
         Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
-        Value::Object(members) => members.values_mut().for_each(|member| each_text(member, change)),
+        Value::Object(members) => {
+            let taken = std::mem::take(members);
+            members.extend(taken.into_iter().map(|(mut name, mut member)| {
+                change(&mut name);
+                each_text(&mut member, change);
+                (name, member)
+            }));
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+impl Listing {
+    /// Changes every text in it that a server may have written, but for what it lists: that is kept as it came.
+    pub fn each_text(&mut self, change: &impl Fn(&mut String)) {
+        self.evidence.each_text(change);
+        self.provenance.each_text(change);
+        self.surfaces.iter_mut().for_each(|surface| change(&mut surface.message));
     }
 }
 

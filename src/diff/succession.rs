@@ -334,7 +334,10 @@ impl Names {
         let at = self.sorted.partition_point(|(other, _)| *other < name);
         let beside = self.sorted[at.saturating_sub(1)..].iter().take(2);
         beside
-            .filter(|(other, _)| shared(other) * 4 >= name.len().max(other.len()) * 3)
+            .filter(|(other, _)| {
+                let longest = name.chars().count().max(other.chars().count());
+                longest > 0 && shared(other) * 4 >= longest * 3
+            })
             .max_by_key(|(other, _)| shared(other))
             .map(|(_, j)| *j)
     }
@@ -346,7 +349,7 @@ fn schema(tool: &Contract) -> Vec<u8> {
 
 /// A name without style: `perPage` and `per_page` are one.
 fn plain(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+    name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
 }
 
 /// The words of a name, lower case and singular: `listSub_Issues` is `list sub issue`. None where it is too long.

@@ -7,6 +7,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use serde_json::{Value, value::RawValue};
 
+use crate::secret;
 use crate::{
     json,
     json::Digest,
@@ -149,7 +150,7 @@ impl Record {
             Source::Stdio { .. } => Transport::Stdio,
             Source::Http { .. } => Transport::Http,
         };
-        Self::new(transport, source.target())
+        Self { secrets: source.secrets(), ..Self::new(transport, source.target()) }
     }
 
     /// Takes in what the server tells.
@@ -213,8 +214,7 @@ impl Record {
         };
         let mut listing = Listing { outcome, evidence, provenance: self.provenance.clone(), tools, surfaces };
         if !self.secrets.is_empty() {
-            listing.evidence.each_text(&|text| *text = self.hidden(text));
-            listing.provenance.each_text(&|text| *text = self.hidden(text));
+            listing.each_text(&|text| *text = self.hidden(text));
         }
         listing
     }
@@ -222,7 +222,7 @@ impl Record {
     /// A text without the secrets that were sent.
     pub(super) fn hidden(&self, text: &str) -> String {
         let secrets = self.secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
-        secrets.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "…"))
+        secrets.fold(text.to_owned(), |text, secret| secret::hide(&text, secret, "…"))
     }
 }
 

@@ -424,14 +424,15 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// The schema of this name; what merely looks like one (inside `const`, `enum`, `default`) is none.
+/// The schema of this name; what merely looks like one (inside `const`, `enum`, `default`) is none. Of two with one name
+/// nobody knows which is meant (2020-12 core, 8.2.2: "undefined").
 fn anchored<'a>(root: &'a Value, anchor: &str) -> Option<&'a Value> {
-    let mut queue = vec![root];
+    let (mut queue, mut found) = (vec![root], None);
     while let Some(schema) = queue.pop() {
-        if schema.get("$anchor").and_then(Value::as_str) == Some(anchor) {
-            return Some(schema);
+        if schema.get("$anchor").and_then(Value::as_str) == Some(anchor) && found.replace(schema).is_some() {
+            return None;
         }
         queue.extend(subschemas(schema).map(|(_, sub)| sub));
     }
-    None
+    found
 }

@@ -225,7 +225,7 @@ impl Start {
         listing.provenance.target = super::shown(&spec.source);
         listing.provenance.auth_context.clone_from(&self.context);
         let hidden = Hidden(&self.values);
-        listing.evidence.each_text(&|text| *text = hidden.text(text));
+        listing.each_text(&|text| *text = hidden.text(text));
         listing
     }
 }
@@ -235,6 +235,6 @@ struct Hidden<'a>(&'a [(String, String)]);
 
 impl Hidden<'_> {
     fn text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (value, reference)| text.replace(value, reference))
+        self.0.iter().fold(text.to_owned(), |text, (value, reference)| secret::hide(&text, value, reference))
     }
 }

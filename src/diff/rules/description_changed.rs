@@ -42,8 +42,14 @@ fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
         let mut changed: Vec<(String, Option<Value>, Option<Value>)> = Vec::new();
         for at in before.iter().chain(&after).map(|(at, _)| at.clone()).collect::<BTreeSet<_>>() {
             let (was, is) = (text(&before, &at), text(&after, &at));
-            // Words of what came or went as a whole are told with it.
-            if was != is && was.is_some() && is.is_some() {
+            // Words of what came or went as a whole are told with it, unless they speak to the model.
+            let speaks = || {
+                let stood = at.rsplit_once('/').is_some_and(|(of, _)| tools.baseline.tool().pointer(of).is_some());
+                let found = cues(None, is.as_ref().and_then(Value::as_str));
+                // What is new may well name an address or a key that it takes.
+                found.iter().any(|cue| stood || *cue != ELSEWHERE)
+            };
+            if was != is && is.is_some() && (was.is_some() || speaks()) {
                 changed.push((at, was, is));
             }
         }
@@ -94,6 +100,9 @@ fn remark(at: &str, what: &str, before: Option<&str>, after: Option<&str>) -> Re
     if level == Level::Risky { remark.help("read it as the model will; have it rewritten if it is not about the tool") } else { remark }
 }
 
+/// The cue that is no more than a word in a new parameter.
+const ELSEWHERE: &str = "sends elsewhere or names secrets";
+
 /// What the new text does that the old one did not.
 fn cues(before: Option<&str>, after: Option<&str>) -> Vec<&'static str> {
     let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
@@ -120,7 +129,7 @@ fn cues(before: Option<&str>, after: Option<&str>) -> Vec<&'static str> {
         found.push("asks to conceal");
     }
     if new(&says(&["http://", "https://", "send to", "forward to", "upload to", "~/.ssh", "id_rsa", ".env", "password", "api key", "credentials"])) {
-        found.push("sends elsewhere or names secrets");
+        found.push(ELSEWHERE);
     }
     if new(&|text: &str| text.chars().any(is_hidden)) {
         found.push("holds characters that people cannot see");

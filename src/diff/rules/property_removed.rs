@@ -88,11 +88,11 @@ fn renamed_to<'a>(
     after: Option<&'a serde_json::Map<String, serde_json::Value>>,
 ) -> Option<&'a str> {
     use crate::{contract::normal_schema, json};
-    let plain = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
     let new: Vec<_> = after?.iter().filter(|(n, _)| !before.contains_key(*n)).collect();
     let shape = normal_schema(schema);
     let same_shape = |s: &serde_json::Value| json::equal(&normal_schema(s), &shape);
-    let found = new.iter().find(|(n, _)| plain(n) == plain(name)).or_else(|| {
+    let found = new.iter().find(|(n, _)| plain(n) == plain(name) && !plain(name).is_empty()).or_else(|| {
         // A shape alone proves little where several share it.
         let gone = before.iter().filter(|(n, s)| after.is_some_and(|a| !a.contains_key(*n)) && same_shape(s)).count();
         let mut alike = new.iter().filter(|(_, s)| same_shape(s));
