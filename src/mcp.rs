@@ -199,7 +199,7 @@ pub struct Limits {
     pub total: Duration,
     /// Bytes of one message (a stdio line, an HTTP body, an SSE event).
     pub message_bytes: usize,
-    /// Bytes of all pages of a list.
+    /// Bytes of all pages of a listing: the tools and the lists beside them together.
     pub total_bytes: usize,
     /// Pages of a list.
     pub pages: usize,

@@ -63,9 +63,11 @@ fn list_of(kind: SurfaceKind) -> List {
 
 /// Reads the tools into the record and, where everything is wanted, what else the server declares to have.
 pub(super) async fn read(peer: &mut impl Peer) -> Try<()> {
+    peer.record().kept = 0;
     let ended = read_list(peer, &TOOLS).await;
     let record = peer.record();
     let list = std::mem::take(&mut record.list);
+    record.kept = list.bytes;
     record.tools = list.items;
     (record.evidence.pages, record.evidence.bytes) = (list.pages, list.bytes);
     ended?;
@@ -96,7 +98,10 @@ async fn read_surfaces(peer: &mut impl Peer) {
         let record = peer.record();
         let list = std::mem::take(&mut record.list);
         record.surfaces.push(match ended {
-            Ok(()) => SurfaceListing::read(kind, list.items),
+            Ok(()) => {
+                record.kept += list.bytes;
+                SurfaceListing::read(kind, list.items)
+            }
             Err(failure) => {
                 if failure.outcome == Outcome::Timeout {
                     late = late.or(Some(list_of(kind).method));
@@ -306,8 +311,10 @@ fn take_page(record: &mut Record, limits: &Limits, list: &List, reply: Reply) ->
         Err(Failure::new(Outcome::TooLarge, format!("{name} lists too much: {what}"))
             .help("if the server is meant to be so large, split it"))
     };
-    if record.list.bytes > limits.total_bytes {
-        return too_large(format!("{} bytes, the limit is {}", record.list.bytes, limits.total_bytes));
+    // All lists of a listing are held at once, so they share it.
+    let bytes = record.kept + record.list.bytes;
+    if bytes > limits.total_bytes {
+        return too_large(format!("{bytes} bytes in all, the limit is {}", limits.total_bytes));
     }
     if record.list.items.len() > limits.tools {
         return too_large(format!("{} {noun}, the limit is {}", record.list.items.len(), limits.tools));

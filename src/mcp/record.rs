@@ -83,6 +83,8 @@ pub(super) struct Record {
     pub(super) surfaces: Vec<SurfaceListing>,
     /// The list that is being read.
     pub(super) list: Partial,
+    /// Bytes of the pages of this listing's other lists, as far as those are kept.
+    pub(super) kept: usize,
     /// What the server said of its lists since the one that is being read was begun.
     pub(super) heard: BTreeSet<Changed>,
     /// Whether the server honours a subscription, once it said so.
@@ -132,6 +134,7 @@ impl Record {
             everything: false,
             surfaces: Vec::new(),
             list: Partial::default(),
+            kept: 0,
             heard: BTreeSet::new(),
             acknowledged: None,
             known: None,

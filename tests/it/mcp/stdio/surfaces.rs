@@ -102,6 +102,27 @@ async fn surfaces_are_read_after_the_tools_where_they_are_declared() {
             &["prompts: too_large  `sh -c …` lists its prompts without end: the limit is 20 pages"],
         ),
         (
+            "prompts that are too much beside the tools",
+            with(
+                r#"{"prompts":{},"resources":{}}"#,
+                &[
+                    READ,
+                    &page(3, r#"{"prompts":["ten more bytes than there are left over for them"]}"#),
+                    READ,
+                    &page(4, r#"{"resources":["as many as are left"]}"#),
+                    READ,
+                    &page(5, r#"{"resourceTemplates":[]}"#),
+                    REST,
+                ],
+            ),
+            Limits { total_bytes: 100, ..patient() },
+            &[
+                "prompts: too_large  `sh -c …` lists too much: 120 bytes in all, the limit is 100",
+                r#"resources: ok "as many as are left" "#,
+                "resource_templates: too_large  `sh -c …` lists too much: 117 bytes in all, the limit is 100",
+            ],
+        ),
+        (
             "silence, which is waited for once",
             with(r#"{"prompts":{},"resources":{}}"#, &[REST]),
             Limits { request: Duration::from_millis(300), ..hasty() },
