@@ -21,8 +21,12 @@ use super::{
 };
 use crate::snapshot::Listing;
 
-/// Between two listings: a server that says "changed" whenever it is asked must not be asked without end.
+/// Between two listings, at least: what a server says in one breath is one change.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Between two listings, at most, of a server that says "changed" all the time.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// For so long a server says nothing that has come to rest.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// How following a server ended.
 #[derive(Debug)]
@@ -54,6 +58,10 @@ pub(super) trait Followed: Peer {
     async fn subscribe(&mut self) -> Result<Option<String>, Stop>;
     /// Waits until the server said that something changed.
     async fn told(&mut self) -> Result<(), Stop>;
+    /// Takes in what the server has said meanwhile, without waiting for anything.
+    async fn overhear(&mut self) -> Result<(), Stop> {
+        Ok(self.catch_up().await?)
+    }
     /// When the connection has to be done with what it does.
     fn deadline(&mut self) -> &mut Instant;
 }
@@ -91,6 +99,7 @@ pub async fn changes(source: &Source, limits: &Limits, listings: &Sender<Listing
 /// Follows a server whose era is settled.
 pub(super) async fn follow(peer: &mut impl Followed, listings: &Sender<Listing>) -> Result<Infallible, Stop> {
     let silent = peer.subscribe().await?;
+    let mut pace = Pace::default();
     loop {
         *peer.deadline() = Instant::now() + peer.limits().total;
         // What was said until now is answered by what is read now.
@@ -108,12 +117,64 @@ pub(super) async fn follow(peer: &mut impl Followed, listings: &Sender<Listing>)
         *peer.deadline() = never();
         tokio::select! {
             () = listings.closed() => return Err(Stop::Unheard),
-            told = async {
-                sleep(PAUSE).await;
-                peer.told().await
-            } => told?,
+            due = pace.until_due(peer) => due?,
         }
         peer.record().began();
+    }
+}
+
+/// How soon a server that says "changed" is listed again: at once after a quiet time, later each time otherwise, for a
+/// server that says so whenever it is asked must not be asked without end.
+#[derive(Debug)]
+struct Pace {
+    /// The least time between the last listing and the next, where the server is not quiet.
+    pause: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { pause: PAUSE }
+    }
+}
+
+impl Pace {
+    /// Waits until the server said that something changed and may be listed again, which it just was.
+    async fn until_due(&mut self, peer: &mut impl Followed) -> Result<(), Stop> {
+        let listed = Instant::now();
+        sleep(PAUSE).await;
+        peer.told().await?;
+        // Where nothing was said but may have been, there is no next word to wait for.
+        let said = peer.record().heard.iter().any(|changed| *changed != Changed::Perhaps);
+        let wait = if said { self.wait(listed.elapsed()) } else { Duration::ZERO };
+        let mut heard = Instant::now();
+        let due = heard + wait;
+        // Heard meanwhile as well: else each word of a long speech would have the lists read once more after it.
+        loop {
+            peer.record().heard.clear();
+            peer.overhear().await?;
+            let now = Instant::now();
+            if !peer.record().heard.is_empty() {
+                heard = now;
+            }
+            if now >= due {
+                return Ok(());
+            }
+            if now - heard >= QUIET {
+                *self = Self::default();
+                return Ok(());
+            }
+            sleep(PAUSE.min(due - now)).await;
+        }
+    }
+
+    /// How long a change has to wait that was said so long after the last listing.
+    fn wait(&mut self, since: Duration) -> Duration {
+        if since >= QUIET {
+            *self = Self::default();
+        }
+        let wait = self.pause.saturating_sub(since);
+        self.pause = (2 * self.pause).min(MAX_PAUSE);
+        wait
     }
 }
 
@@ -149,6 +210,34 @@ pub(super) fn never() -> Instant {
 impl Record {
     /// Something may have been missed.
     pub(super) fn suspect(&mut self) {
-        self.heard.insert(Changed::Tools);
+        self.heard.insert(Changed::Perhaps);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Pace};
+
+    #[test]
+    fn a_server_that_says_so_all_the_time_is_asked_ever_more_seldom_until_it_is_quiet() {
+        let ms = Duration::from_millis;
+        let mut pace = Pace::default();
+        // After the last listing: when it said so again, and how long that waits.
+        for (since, waits) in [
+            (300, 0),
+            (250, 250),
+            (250, 750),
+            (600, 1_400),
+            (250, 3_750),
+            (4_999, 3_001),
+            (250, 15_750),
+            (250, 31_750),
+            (250, 59_750),
+            (250, 59_750),
+            (5_000, 0),
+            (250, 250),
+        ] {
+            assert_eq!(pace.wait(ms(since)), ms(waits), "{since} ms, then {pace:?}");
+        }
     }
 }

@@ -93,6 +93,7 @@ struct Connection<'a> {
     old_transport: bool,
     /// Where a server that is followed says what changed, and the request that it answers.
     news: Option<(u64, Stream)>,
+    reopening: follow::Reopening,
     last_id: u64,
     deadline: Instant,
     limits: &'a Limits,
@@ -124,6 +125,7 @@ impl<'a> Connection<'a> {
             stream: None,
             old_transport: false,
             news: None,
+            reopening: follow::Reopening::default(),
             last_id: 0,
             deadline: Instant::now() + limits.total,
             limits,

@@ -110,6 +110,8 @@ pub(super) enum Changed {
     Prompts,
     /// Resources or their templates.
     Resources,
+    /// Any or none: the server may have said something that nobody heard.
+    Perhaps,
 }
 
 impl Changed {

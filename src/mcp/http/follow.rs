@@ -18,13 +18,15 @@ use crate::{
         changes::{self, Followed, Stop},
         era::Dialect,
         message::{self, Reply},
+        pages::Peer,
         record::{Failure, Record, Try},
+        sse::Event,
     },
     snapshot::{Listing, Outcome, Transport},
 };
 
 use super::{
-    Connection, LAST_EVENT_ID, SESSION, To, content_type,
+    Connection, LAST_EVENT_ID, MAX_CATCH_UP, SESSION, To, content_type,
     refusal::refusal,
     stream::{Broken, Stream},
 };
@@ -33,7 +35,11 @@ use super::{
 const RECONNECT: Duration = Duration::from_secs(1);
 /// The shortest pause before that, whatever the server says.
 const MIN_RECONNECT: Duration = Duration::from_millis(10);
-/// Times in a row that a stream without a single event is opened again.
+/// The longest.
+const MAX_RECONNECT: Duration = Duration::from_secs(60);
+/// How long a stream has to stand, to be no burden, where each new one has the lists read.
+const STEADY: Duration = Duration::from_secs(30);
+/// Streams in a row that brought nothing and did not stand, before the server counts as one that does not tell.
 const MAX_EMPTY: usize = 5;
 
 /// Connects to the server and follows it.
@@ -147,17 +153,13 @@ impl Connection<'_> {
 
     /// Reads until something changed. Gives the stream back, or another that goes on where it broke off.
     async fn read_news(&mut self, id: u64, mut stream: Stream) -> Result<Stream, Stop> {
-        let mut empty = 0;
         while self.record.heard.is_empty() {
-            match stream.next(changes::never()).await {
-                Ok(event) => {
-                    empty = 0;
-                    if self.hear(id, event).await.is_some() {
-                        return Err(self.no_news("ended the subscription").into());
-                    }
-                }
-                Err(Broken::Ended | Broken::Lost(_)) if empty < MAX_EMPTY && self.may_reopen() => {
-                    empty += 1;
+            let asked = Instant::now();
+            let next = stream.next(changes::never()).await;
+            self.reopening.stood += asked.elapsed();
+            match next {
+                Ok(event) => self.hear_news(id, event).await?,
+                Err(Broken::Ended | Broken::Lost(_)) if self.may_reopen() => {
                     stream = self.reopened(stream).await?;
                 }
                 Err(Broken::Lost(error)) => return Err(self.unreachable(&error).into()),
@@ -170,19 +172,30 @@ impl Connection<'_> {
         Ok(stream)
     }
 
+    async fn hear_news(&mut self, id: u64, event: Event) -> Result<(), Stop> {
+        let before = std::mem::take(&mut self.record.heard);
+        let ended = self.hear(id, event).await.is_some();
+        self.reopening.told |= !self.record.heard.is_empty();
+        self.record.heard.extend(before);
+        if ended { Err(self.no_news("ended the subscription").into()) } else { Ok(()) }
+    }
+
     /// Only Streamable HTTP of a legacy server has a stream that a GET brings again.
     fn may_reopen(&self) -> bool {
         matches!(self.dialect, Dialect::Legacy(_)) && self.record.provenance.transport == Transport::Http
     }
 
     async fn reopened(&mut self, stream: Stream) -> Result<Stream, Stop> {
-        let pause = stream.reader().retry().map_or(RECONNECT, Duration::from_millis).max(MIN_RECONNECT);
-        sleep(pause).await;
         let after =
             stream.reader().last_id().and_then(|id| HeaderValue::from_bytes(id).ok()).map(|mut id| {
                 id.set_sensitive(true);
                 id
             });
+        let Some(pause) = self.reopening.pause(stream.reader().retry(), after.is_some()) else {
+            let how = format!("its event stream ended {MAX_EMPTY} times in a row without a word of that");
+            return Err(Stop::Unsupported(changes::refused(self.record, &how)));
+        };
+        sleep(pause).await;
         if after.is_none() {
             // Nothing says what was told in between.
             self.record.suspect();
@@ -194,6 +207,37 @@ impl Connection<'_> {
     fn no_news(&self, how: &str) -> Box<Failure> {
         Failure::new(Outcome::Unavailable, format!("{} {how}", self.record.name()))
             .help("if it stays so, see the server's own log; polling needs no stream")
+    }
+}
+
+/// When a stream that ended is opened again: ever later where it ends all the time, and not for ever.
+#[derive(Debug, Default)]
+pub(super) struct Reopening {
+    /// How long the stream was seen to stand.
+    stood: Duration,
+    /// Whether it told of a change.
+    told: bool,
+    /// Streams in a row, up to now, that neither told anything nor stood.
+    empty: usize,
+    /// The pause before the stream was opened, where the one before did not stand either.
+    pause: Option<Duration>,
+}
+
+impl Reopening {
+    /// The pause before the next stream, where there is to be one; the server may say how many milliseconds at least. One
+    /// that goes on after an event costs a request, any other a listing.
+    fn pause(&mut self, retry: Option<u64>, resumes: bool) -> Option<Duration> {
+        let stood = std::mem::take(&mut self.stood);
+        let told = std::mem::take(&mut self.told);
+        let steady = stood > self.pause.unwrap_or_default().max(if resumes { RECONNECT } else { STEADY });
+        if steady {
+            self.pause = None;
+        }
+        self.empty = if steady || told { 0 } else { self.empty + 1 };
+        let least = retry.map_or(RECONNECT, Duration::from_millis).clamp(MIN_RECONNECT, MAX_RECONNECT);
+        let pause = self.pause.map_or(least, |pause| (2 * pause).clamp(least, MAX_RECONNECT));
+        self.pause = Some(pause);
+        (self.empty < MAX_EMPTY).then_some(pause)
     }
 }
 
@@ -216,7 +260,73 @@ impl Followed for Connection<'_> {
         Ok(())
     }
 
+    async fn overhear(&mut self) -> Result<(), Stop> {
+        self.catch_up().await?;
+        let Some((id, mut stream)) = self.news.take() else { return Ok(()) };
+        for _ in 0..MAX_CATCH_UP {
+            let Some(event) = stream.ready(changes::never()) else { break };
+            self.hear_news(id, event).await?;
+        }
+        self.news = Some((id, stream));
+        Ok(())
+    }
+
     fn deadline(&mut self) -> &mut Instant {
         &mut self.deadline
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Reopening};
+
+    /// How long a stream stood, whether it told anything, `retry`, whether it can be resumed; the pause after it, if any.
+    type Row = (u64, bool, Option<u64>, bool, Option<u64>);
+
+    fn check(streams: &[Row]) {
+        let mut reopening = Reopening::default();
+        for (nth, (stood, told, retry, resumes, pause)) in streams.iter().enumerate() {
+            (reopening.stood, reopening.told) = (Duration::from_millis(*stood), *told);
+            assert_eq!(reopening.pause(*retry, *resumes), pause.map(Duration::from_millis), "stream {nth}");
+        }
+    }
+
+    #[test]
+    fn streams_that_bring_nothing_are_opened_ever_later_and_then_no_more() {
+        for resumes in [false, true] {
+            check(
+                &[Some(1_000), Some(2_000), Some(4_000), Some(8_000), None]
+                    .map(|pause| (0, false, None, resumes, pause)),
+            );
+        }
+    }
+
+    #[test]
+    fn streams_that_tell_something_are_opened_ever_later_up_to_a_minute() {
+        let pauses =
+            [10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 20_480, 40_960, 60_000, 60_000];
+        check(&pauses.map(|pause| (0, true, Some(0), false, Some(pause))));
+    }
+
+    #[test]
+    fn a_stream_that_stood_is_opened_again_as_the_first_time() {
+        // Longer than the pause where it is resumed, half a minute where each new one costs a listing.
+        check(&[
+            (1_001, false, None, true, Some(1_000)),
+            (1_001, false, None, true, Some(1_000)),
+            (999, false, None, true, Some(2_000)),
+            (1_500, false, None, true, Some(4_000)),
+            (4_001, false, None, true, Some(1_000)),
+            (4_001, false, None, false, Some(2_000)),
+            (30_001, false, None, false, Some(1_000)),
+        ]);
+    }
+
+    #[test]
+    fn a_server_cannot_ask_to_be_left_alone_for_ever() {
+        check(&[
+            (0, true, Some(99_999_999_999), true, Some(60_000)),
+            (0, true, Some(u64::MAX), true, Some(60_000)),
+        ]);
     }
 }

@@ -164,6 +164,26 @@ async fn a_server_is_listed_again_when_it_says_so() {
 }
 
 #[tokio::test]
+async fn a_server_that_says_so_all_the_time_is_listed_ever_more_seldom() {
+    let answer = format!(
+        "id=3; while :; do printf '%s\\n' \"{{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":$id,\\\"result\\\":{{\\\"tools\\\":[]}}}}\"; {}; {READ}; id=$((id+1)); done",
+        say(CHANGED)
+    );
+    let mut followed = stdio(&legacy(&[&answer]));
+    let mut listed = 0;
+    let _ = timeout(Duration::from_millis(1_500), async {
+        loop {
+            assert_eq!(followed.next().await, "0");
+            listed += 1;
+        }
+    })
+    .await;
+    // At 0, 250 and 750 ms; the next would be at 1,750.
+    assert!((2..=3).contains(&listed), "{listed}");
+    assert_eq!(followed.dropped().await, "unheard");
+}
+
+#[tokio::test]
 async fn a_server_that_nobody_follows_any_more_is_ended() {
     let mut followed = stdio(&legacy(&[&tools(3, &[A]), REST]));
     assert_eq!(followed.next().await, "1");

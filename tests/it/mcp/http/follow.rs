@@ -90,6 +90,57 @@ async fn a_stream_that_cannot_say_what_was_missed_has_the_list_read() {
 }
 
 #[tokio::test]
+async fn a_stream_that_ends_all_the_time_is_given_up() {
+    let rows: [(&str, Behaviour, usize); 3] = [
+        (
+            "nothing to go on after, so each has the list read",
+            |seen| legacy(seen, |_| typed("text/event-stream", "retry: 0\n\n")),
+            5,
+        ),
+        (
+            "events that tell nothing",
+            |seen| legacy(seen, |_| typed("text/event-stream", "retry: 0\ndata: {}\n\n")),
+            5,
+        ),
+        (
+            "events to go on after",
+            |seen| {
+                legacy(seen, |seen| {
+                    typed("text/event-stream", format!("id: {}\nretry: 0\ndata:\n\n", seen.nth))
+                })
+            },
+            1,
+        ),
+    ];
+    let checks = rows.map(async |(name, behaviour, listings)| {
+        let (mut followed, log) = follow(behaviour).await;
+        // What comes after these is no listing.
+        let mut told = Vec::new();
+        for _ in 0..=listings {
+            told.push(followed.next().await);
+        }
+        assert_eq!(told.pop().as_deref(), Some("none"), "{name}: {told:?}");
+        let (_, ended) = followed.until_it_ends().await;
+        assert!(
+            ended.contains("unsupported: ") && ended.contains("ended 5 times in a row"),
+            "{name}: {ended}"
+        );
+        assert_eq!(log().iter().filter(|seen| seen.verb == Method::GET).count(), 5, "{name}");
+    });
+    futures_util::future::join_all(checks).await;
+}
+
+#[tokio::test]
+async fn a_speech_of_many_words_is_one_change() {
+    let (mut followed, log) = follow(|seen| legacy(seen, |seen| seen.open(": hello\n\n"))).await;
+    assert_eq!(followed.next().await, "1");
+    log().last().expect("it was asked").push(CHANGED.repeat(100));
+    assert_eq!(followed.next().await, "2");
+    let more = tokio::time::timeout(std::time::Duration::from_secs(1), followed.next()).await;
+    assert!(more.is_err(), "{more:?}");
+}
+
+#[tokio::test]
 async fn a_server_that_cannot_be_followed_is_listed_once() {
     let rows: [(&str, Behaviour, &str); 5] = [
         (
