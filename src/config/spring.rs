@@ -9,6 +9,9 @@ use super::ConfigError;
 
 /// Brackets open at once. The YAML parser takes seconds over thousands of them.
 const MAX_BRACKETS: usize = 64;
+/// How deep a key may lead, by its dots and by nesting. A connection lies at some eight; what lies deeper than this is
+/// passed over.
+const MAX_PARTS: usize = 64;
 
 /// Reads a YAML text; of several documents, all that name connections.
 pub(super) fn yaml(text: &str) -> Result<Value, ConfigError> {
@@ -62,7 +65,7 @@ pub(super) fn entries(root: &Value) -> Vec<(String, Value)> {
     let mut tree = Map::new();
     if let Value::Object(members) = root {
         for (key, value) in members {
-            place(&mut tree, key, value.clone());
+            place(&mut tree, key, value.clone(), MAX_PARTS);
         }
     }
     let tree = Value::Object(tree);
@@ -117,19 +120,20 @@ fn list(args: &Value) -> Value {
 }
 
 /// Puts a value under a key that may be dotted (`a.b`, `a[0]`, `a.[b.c]`), and goes on below it. The names of
-/// connections, variables and headers stay as they are.
-fn place(tree: &mut Map<String, Value>, key: &str, value: Value) {
+/// connections, variables and headers stay as they are. `left` is how many more parts a key may have.
+fn place(tree: &mut Map<String, Value>, key: &str, value: Value, left: usize) {
     let (head, rest) = match key.find(['.', '[']) {
         Some(at) if at > 0 => (&key[..at], key[at..].trim_start_matches('.')),
         Some(_) | None => (key, ""),
     };
     if let Some((inside, rest)) = key.strip_prefix('[').and_then(|k| k.split_once(']')) {
-        return below(tree, inside, rest.trim_start_matches('.'), value);
+        return below(tree, inside, rest.trim_start_matches('.'), value, left);
     }
-    below(tree, &kebab(head), rest, value);
+    below(tree, &kebab(head), rest, value, left);
 }
 
-fn below(tree: &mut Map<String, Value>, head: &str, rest: &str, value: Value) {
+fn below(tree: &mut Map<String, Value>, head: &str, rest: &str, value: Value, left: usize) {
+    let Some(left) = left.checked_sub(1) else { return };
     if !rest.is_empty() {
         let slot = tree.entry(head).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(slot) = slot {
@@ -137,13 +141,13 @@ fn below(tree: &mut Map<String, Value>, head: &str, rest: &str, value: Value) {
                 let name = rest.trim_start_matches('[');
                 match name.split_once(if rest.starts_with('[') { ']' } else { '.' }) {
                     Some((name, rest)) if head == "connections" => {
-                        below(slot, name, rest.trim_start_matches('.'), value);
+                        below(slot, name, rest.trim_start_matches('.'), value, left);
                     }
                     Some((name, _)) if rest.starts_with('[') => _ = slot.insert(name.to_owned(), value),
                     Some(_) | None => _ = slot.insert(rest.to_owned(), value),
                 }
             } else {
-                place(slot, rest, value);
+                place(slot, rest, value, left);
             }
         }
         return;
@@ -154,9 +158,9 @@ fn below(tree: &mut Map<String, Value>, head: &str, rest: &str, value: Value) {
             if let Value::Object(slot) = slot {
                 for (key, value) in members {
                     if head == "connections" {
-                        below(slot, &key, "", value)
+                        below(slot, &key, "", value, left)
                     } else {
-                        place(slot, &key, value)
+                        place(slot, &key, value, left)
                     }
                 }
             }
@@ -193,7 +197,7 @@ mod tests {
     use super::{entries, properties, yaml};
 
     #[test]
-    fn the_three_forms_say_the_same() {
+    fn the_three_forms_say_the_same_and_what_lies_too_deep_is_passed_over() {
         let nested = "spring:\n  ai:\n    mcp:\n      client:\n        stdio:\n          connections:\n            my.git:\n              command: uvx\n              args: [mcp-server-git]\n              env: {GIT_DIR: /x}\n        sse:\n          connections:\n            web: {url: 'http://h:1', sseEndpoint: /s}\n";
         let dotted = "spring.ai.mcp.client:\n  stdio.connections:\n    my.git: {command: uvx, args: mcp-server-git, env: {GIT_DIR: /x}}\n---\nspring.ai.mcp.client.sse.connections.web:\n  url: http://h:1/\n  sse-endpoint: s\n";
         let flat = "# a comment\nspring.ai.mcp.client.stdio.connections[my.git].command=uvx\nspring.ai.mcp.client.stdio.connections[my.git].args[0]=mcp-server-git\nspring.ai.mcp.client.stdio.connections[my.git].env.GIT_DIR = /x\nspring.ai.mcp.client.sse.connections.web.url: http://h:1\nspring.ai.mcp.client.sse.connections.web.sse-endpoint=\\\n  /s\n";
@@ -201,7 +205,10 @@ mod tests {
             ["my.git", {"command": "uvx", "args": ["mcp-server-git"], "env": {"GIT_DIR": "/x"}, "type": "stdio"}],
             ["web", {"url": "http://h:1/s", "sse-endpoint": "/s", "type": "sse"}],
         ]);
-        for read in [yaml(nested), yaml(dotted), properties(flat)] {
+        let parts = "a.".repeat(1_000_000);
+        let deep =
+            format!("{flat}{parts}b=c\nspring.ai.mcp.client.{parts}b=c\n{}=c\n", "[a]".repeat(1_000_000));
+        for read in [yaml(nested), yaml(dotted), properties(flat), properties(&deep)] {
             let mut all = json!(entries(&read.expect("it is readable")));
             // How the endpoint was written does not count.
             all[1][1]["sse-endpoint"] = json!("/s");
