@@ -1,11 +1,15 @@
-//! What is taken for a secret: by the name it stands under, or by how the value itself begins.
+//! What is taken for a secret: by the name it stands under, by how the value itself begins, or by the password of a URL.
 //!
 //! Names tell, values mostly do not: a secret that stands alone and looks like a word is not found. What is found is
 //! never stored, shown or logged.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod text;
+
+pub use text::{HOLE, holds, logins, stands_under};
+
 /// A name with one of these anywhere in it names a secret.
-const ANYWHERE: [&str; 10] = [
+const ANYWHERE: [&str; 13] = [
     "token",
     "secret",
     "password",
@@ -13,12 +17,15 @@ const ANYWHERE: [&str; 10] = [
     "passphrase",
     "credential",
     "apikey",
+    "accesskey",
+    "accountkey",
+    "privatekey",
     "authorization",
     "bearer",
     "cookie",
 ];
 /// The same, as a whole word of the name: `--api-key`, but not `--keyboard`.
-const WORDS: [&str; 4] = ["key", "auth", "pat", "pwd"];
+const WORDS: [&str; 5] = ["key", "auth", "pass", "pat", "pwd"];
 
 /// How credentials of well-known issuers begin, so that they can be found when they leak.
 const ISSUED: [&str; 15] = [
@@ -117,6 +124,12 @@ mod tests {
             ("X-API-Key", true),
             ("--apiKey", true),
             ("DB_PWD", true),
+            ("X-Pass", true),
+            ("PASS", true),
+            ("DB_PASS", true),
+            ("AccountKey", true),
+            ("PASSENGER", false),
+            ("BYPASS", false),
             ("KEYBOARD", false),
             ("PATH", false),
             ("MODE", false),

@@ -24,6 +24,9 @@ pub fn clear(spec: &mut ServerSpec) -> Vec<String> {
             if let Some(cleared) = cleared_url(url.as_str(), &mut taken) {
                 *url = cleared.into();
             }
+            if url.is_in_clear("") {
+                *url = taken.reference("its URL", "url", url.as_str()).into();
+            }
             for (name, text) in headers {
                 named("headers", name, text, &mut taken);
             }
@@ -82,29 +85,16 @@ fn client_of(what: &str, client: &mut OAuth, taken: &mut Taken) {
 
 /// A variable or header.
 fn named(what: &str, name: &str, text: &mut Symbolic, taken: &mut Taken) {
-    if !secret::is_one(name, text.as_str()) {
-        return;
-    }
     let place = format!("`{name}` of its `{what}`");
-    if text.is_literal() || secret::is_issued(&literals(text)) {
+    if text.is_in_clear(name) {
         *text = taken.reference(&place, name, text.as_str()).into();
-        return;
-    }
-    // A reference; what it falls back to would be stored with it.
-    if let Some(bare) = without_defaults(text) {
+    } else if secret::is_named(name)
+        && let Some(bare) = without_defaults(text)
+    {
+        // A reference; what it falls back to would be stored with it.
         taken.notes.push(format!("{place} had a default, which is not stored: set the variable itself"));
         *text = bare.into();
     }
-}
-
-/// What of a text is no reference.
-fn literals(text: &Symbolic) -> String {
-    let parts = text.pieces().map(|piece| match piece {
-        Piece::Literal(text) => text,
-        Piece::Variable { default, .. } => default.unwrap_or_default(),
-        Piece::File(_) | Piece::Command(_) | Piece::Unknown(_) => "",
-    });
-    parts.collect::<Vec<_>>().join(" ")
 }
 
 /// The text without the defaults of its references, where it has any that say something.
@@ -133,9 +123,7 @@ fn words(args: &mut [Symbolic], taken: &mut Taken) {
     for arg in args {
         let before = option.take();
         let text = arg.as_str();
-        if let Some(name) =
-            before.filter(|name| !text.starts_with("--") && arg.is_literal() && secret::is_one(name, text))
-        {
+        if let Some(name) = before.filter(|name| !text.starts_with("--") && arg.is_in_clear(name)) {
             *arg = taken.reference(&format!("its argument after `{name}`"), &name, text).into();
             continue;
         }
@@ -143,10 +131,31 @@ fn words(args: &mut [Symbolic], taken: &mut Taken) {
             option = Some(text.to_owned());
             continue;
         }
-        if let Some(cleared) = cleared_word(arg, taken) {
+        let known = (taken.values.len(), taken.notes.len());
+        let cleared = cleared_word(arg, taken);
+        // Where more stands in it than its name or its URL say, it goes as a whole.
+        if cleared.as_deref().map_or(arg.is_in_clear(""), |text| Symbolic::from(text).is_in_clear("")) {
+            taken.values.truncate(known.0);
+            taken.notes.truncate(known.1);
+            *arg = whole(text, taken).into();
+        } else if let Some(cleared) = cleared {
             *arg = cleared.into();
         }
     }
+}
+
+/// A word that is a reference from now on, behind its name if it has one.
+fn whole(text: &str, taken: &mut Taken) -> String {
+    match text.split_once('=').filter(|(name, _)| is_name(name)) {
+        Some((name, value)) => {
+            format!("{name}={}", taken.reference(&format!("its argument `{name}`"), name, value))
+        }
+        None => taken.reference("one of its arguments", "argument", text),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
 fn cleared_word(arg: &Symbolic, taken: &mut Taken) -> Option<String> {
@@ -157,9 +166,8 @@ fn cleared_word(arg: &Symbolic, taken: &mut Taken) -> Option<String> {
             let (name, value) = text.split_at(at + 1);
             let value = value.trim_start();
             let name_alone = &name[..at];
-            let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             // A script that says `=` somewhere is no name with a value.
-            if value.is_empty() || !name_alone.chars().all(is_name) || !Symbolic::from(value).is_literal() {
+            if value.is_empty() || !is_name(name_alone) || !Symbolic::from(value).is_literal() {
                 None
             } else if secret::is_one(name_alone, value) {
                 let space = if text[at + 1..].starts_with(' ') { " " } else { "" };
@@ -255,6 +263,18 @@ mod tests {
             ("C:\\tools\\server.js", "C:\\tools\\server.js"),
             ("--max-tokens|4096|--token=true", "--max-tokens|4096|--token=true"),
             ("-c|echo $SECRET; MODE=fast", "-c|echo $SECRET; MODE=fast"),
+            ("-c|export TOKEN=s3cr3t-value; exec srv", "-c|${MY_SERVER_ARGUMENT}"),
+            ("-e|CONN=Server=h;Password=s3cr3t-value;", "-e|CONN=${MY_SERVER_CONN}"),
+            ("--headers={\"X-Pass\":\"s3cr3t-value\"}", "--headers=${MY_SERVER_HEADERS}"),
+            ("{\"X-Pass\":\"s3cr3t-value\"}", "${MY_SERVER_ARGUMENT}"),
+            ("--token=s3cr3t-value${HOME}", "--token=${MY_SERVER_TOKEN}"),
+            ("--token|s3cr3t-value${HOME}", "--token|${MY_SERVER_TOKEN}"),
+            ("--db=${DB:-postgres://ann:s3cr3t-value@host/db}", "--db=${MY_SERVER_DB}"),
+            ("Authorization: Basic ${USER}:s3cr3t-value", "${MY_SERVER_ARGUMENT}"),
+            ("--keyboard=us|MODE=fast;LEVEL=2|PASSENGER=1", "--keyboard=us|MODE=fast;LEVEL=2|PASSENGER=1"),
+            ("{\"a\":1}|${TOKEN}|/home/ann/token.json", "{\"a\":1}|${TOKEN}|/home/ann/token.json"),
+            ("--header|Authorization: Bearer ${TOKEN}", "--header|Authorization: Bearer ${TOKEN}"),
+            ("https://example.com/mcp", "https://example.com/mcp"),
         ] {
             let args: Vec<&str> = args.split('|').collect();
             let name = "my-server".parse().expect("a name");
@@ -281,6 +301,22 @@ mod tests {
             ("X-Mode", "sk-0123456789abcdefghij", "${MY_SERVER_X_MODE}"),
             ("X-Mode", "${A} sk-0123456789abcdefghij", "${MY_SERVER_X_MODE}"),
             ("X-Token", "", ""),
+            ("X-Upstream", "https://u:s3cr3t-value@h/", "${MY_SERVER_X_UPSTREAM}"),
+            ("X-Upstream", "${X:-postgres://a:s3cr3t-value@h/d}", "${MY_SERVER_X_UPSTREAM}"),
+            ("X-Upstream", "https://example.com/mcp", "https://example.com/mcp"),
+            ("X-Headers", "{\"Authorization\":\"Bearer s3cr3t-value\"}", "${MY_SERVER_X_HEADERS}"),
+            (
+                "X-Headers",
+                "{\"Authorization\":\"Bearer ${TOKEN}\"}",
+                "{\"Authorization\":\"Bearer ${TOKEN}\"}",
+            ),
+            ("X-Token", "s3cr3t-value${HOME}", "${MY_SERVER_X_TOKEN}"),
+            ("X-Key-File", "${HOME}/keys/one.json", "${HOME}/keys/one.json"),
+            ("Authorization", "Basic ${USER}:s3cr3t-value", "${MY_SERVER_AUTHORIZATION}"),
+            ("Authorization", "Basic ${X}", "Basic ${X}"),
+            ("X-Conn", "Server=h;Password=s3cr3t-value;", "${MY_SERVER_X_CONN}"),
+            ("X-Pass", "s3cr3t-value", "${MY_SERVER_X_PASS}"),
+            ("X-Mode", "MODE=fast;LEVEL=2", "MODE=fast;LEVEL=2"),
         ] {
             let headers = BTreeMap::from([(name.to_owned(), Symbolic::from(text))]);
             let source = ServerSource::Http {

@@ -263,6 +263,18 @@ fn wrong_documents_are_refused_with_the_place() {
             "5:20: `A_TOKEN` holds a secret in clear; write a reference such as `${VAR}` and set that variable",
         ),
         (
+            "catalog: a\nservers:\n  a:\n    command: [x]\n    env: {DB: 'postgres://a:hidden@h/d'}",
+            "5:15: `DB` holds a secret in clear; write a reference such as `${VAR}` and set that variable",
+        ),
+        (
+            "catalog: a\nservers:\n  a:\n    command: [x]\n    env: {A_TOKEN: 'hidden${HOME}'}",
+            "5:20: `A_TOKEN` holds a secret in clear; write a reference such as `${VAR}` and set that variable",
+        ),
+        (
+            "catalog: a\nservers:\n  a:\n    command: [x]\n    env: {DB: '${X:-postgres://a:hidden@h/d}'}",
+            "5:15: `DB` holds a secret in clear; write a reference such as `${VAR}` and set that variable",
+        ),
+        (
             "catalog: a\nservers:\n  a: {url: x, transport: ws}",
             "3:26: unknown word `ws`, expected one of `auto`, `streamable-http`, `sse`",
         ),

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::node::{At, Fault, Fields, Node};
-use crate::{
-    catalog::server::{HttpTransport, OAuth, ServerSource, Symbolic},
-    secret,
-};
+use crate::catalog::server::{HttpTransport, OAuth, ServerSource, Symbolic};
 
 /// The source that a server's entry names, if it names one.
 pub(super) fn read(fields: &Fields<'_>) -> Result<Option<ServerSource>, Fault> {
@@ -87,7 +84,7 @@ fn named(fields: &Fields<'_>, key: &'static str) -> Result<BTreeMap<String, Symb
             }
         };
         let text = Symbolic::from(text);
-        if text.is_literal() && secret::is_one(name, text.as_str()) {
+        if text.is_in_clear(name) {
             return Err(at.fault(format!(
                 "`{name}` holds a secret in clear; write a reference such as `${{VAR}}` and set that variable"
             )));

@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::secret;
+
 /// A text that may hold references.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -99,6 +101,29 @@ impl Symbolic {
     #[must_use]
     pub fn is_literal(&self) -> bool {
         self.pieces().all(|piece| matches!(piece, Piece::Literal(_)))
+    }
+
+    /// Whether a secret stands in it in clear, given what it is called. A default counts where it holds one by itself.
+    #[must_use]
+    pub fn is_in_clear(&self, name: &str) -> bool {
+        secret::stands_under(name, &self.said(false)) || secret::holds(&self.said(true))
+    }
+
+    /// Itself with holes for its references, or with what they fall back to.
+    fn said(&self, defaults: bool) -> String {
+        let mut out = String::with_capacity(self.0.len());
+        for piece in self.pieces() {
+            match piece {
+                Piece::Literal(text) => out.push_str(text),
+                Piece::Variable { default: Some(default), .. } if defaults && !default.is_empty() => {
+                    out.push_str(default);
+                }
+                Piece::Variable { .. } | Piece::File(_) | Piece::Command(_) | Piece::Unknown(_) => {
+                    out.push(secret::HOLE);
+                }
+            }
+        }
+        out
     }
 
     /// Its parts, in order.
