@@ -22,6 +22,8 @@ use tokio::{
     time::timeout,
 };
 
+use crate::secret;
+
 /// How long a server may take to end after its stdin was closed. It has nothing to save, for all it did was to list, and
 /// Python needs half a second to end by itself: that would be a tenth of a snapshot and more.
 const CLOSE_GRACE: Duration = Duration::from_millis(20);
@@ -88,13 +90,18 @@ const INHERITED_PREFIXES: &[&str] =
 
 /// Names with such a word in them are credentials, whatever they begin with (`NODE_AUTH_TOKEN`, `UV_PUBLISH_PASSWORD`).
 /// Registry logins that a start needs belong into the package manager's own file.
-const NEVER_INHERITED: &[&str] = &["TOKEN", "PASSWORD", "SECRET", "_AUTH", "_KEY"];
+const NEVER_INHERITED: &[&str] = &["TOKEN", "PASSWORD", "USERNAME", "SECRET", "_AUTH", "_KEY"];
 
-fn inherits(name: &OsStr) -> bool {
+/// Whether a variable is handed on: by its name, and unless its value has a URL with a login in it. A proxy may be named
+/// without a scheme.
+fn inherits(name: &OsStr, value: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
+    let text = value.to_string_lossy();
     let upper = name.to_ascii_uppercase();
     (INHERITED.contains(&name) || INHERITED_PREFIXES.iter().any(|p| name.starts_with(p)))
         && !NEVER_INHERITED.iter().any(|word| upper.contains(word))
+        && !secret::logins(&text).any(|login| login.password.is_some() || login.scheme != "ssh")
+        && !(upper.ends_with("_PROXY") && text.contains('@'))
 }
 
 /// What is started.
@@ -129,7 +136,7 @@ impl Process {
         let mut child = command
             .args(start.args)
             .env_clear()
-            .envs(std::env::vars_os().filter(|(name, _)| inherits(name)))
+            .envs(std::env::vars_os().filter(|(name, value)| inherits(name, value)))
             .envs(start.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -251,5 +258,31 @@ async fn drain(mut from: ChildStderr, tail: Arc<Tail>) {
     let mut chunk = [0; 4096];
     while let Ok(n @ 1..) = from.read(&mut chunk).await {
         tail.add(&chunk[..n]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inherits;
+
+    #[test]
+    fn a_variable_with_a_login_in_it_is_not_handed_on() {
+        for (name, value, expected) in [
+            ("PATH", "/bin", true),
+            ("HTTPS_PROXY", "http://proxy:3128", true),
+            ("HTTPS_PROXY", "http://u:p@proxy:3128", false),
+            ("https_proxy", "u:p@proxy:3128", false),
+            ("PIP_INDEX_URL", "https://pypi.example/simple", true),
+            ("PIP_INDEX_URL", "https://login@pypi.example/simple", false),
+            ("PIP_EXTRA_INDEX_URL", "https://a.example/ https://u:p@b.example/", false),
+            ("UV_INDEX", "own=https://u:p@b.example/simple", false),
+            ("UV_INDEX_OWN_USERNAME", "ann", false),
+            ("UV_INDEX_OWN_PASSWORD", "p", false),
+            ("DOCKER_HOST", "ssh://ann@host", true),
+            ("npm_config_registry", "https://registry.example/@scope/", true),
+            ("DATABASE_URL", "x", false),
+        ] {
+            assert_eq!(inherits(name.as_ref(), value.as_ref()), expected, "{name}={value}");
+        }
     }
 }
