@@ -35,6 +35,22 @@ fn what_cannot_be_registered_says_why_and_never_the_secret() {
         (&["a", "--env", &env, "--", "x"], INVALID, "set the variable `A_TOKEN` to it"),
         (&["a", "--", "x", &option], INVALID, "set the variable `A_TOKEN` to it"),
         (&["a", "--env", "TOKEN=${T:-in-clear}", "--", "x"], INVALID, "had a default, which is not stored"),
+        (
+            &["a", "--env", "DB=postgres://ann:in-clear@h/d", "--", "x"],
+            INVALID,
+            "set the variable `A_DB` to it",
+        ),
+        (
+            &["a", "--env", "H={\"Authorization\":\"Bearer in-clear\"}", "--", "x"],
+            INVALID,
+            "set the variable `A_H` to it",
+        ),
+        (
+            &["a", "--url", "https://h/mcp", "--header", "X-Token=in-clear${HOME}"],
+            INVALID,
+            "variable `A_X_TOKEN` to it",
+        ),
+        (&["a", "--", "x", "Server=h;Password=in-clear;"], INVALID, "set the variable `A_SERVER` to it"),
         (&["taken", "--", "y"], BLOCKED, "`taken` is not registered: it is registered as `x`"),
     ] {
         let ended = user.run(&[&["servers", "add"], args].concat()).code(code);
