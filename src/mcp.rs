@@ -28,7 +28,6 @@ use std::{collections::HashSet, fmt, path::PathBuf, time::Duration};
 use crate::{
     contract::Contract,
     json::{self, Digest},
-    secret,
     snapshot::{Listing, Outcome, RawTool},
 };
 
@@ -135,22 +134,15 @@ impl Source {
         }
     }
 
-    /// What is sent to it that nobody is to read, should it say it back: header values, each word of them, and variables
-    /// that are secrets by their names.
+    /// What is sent to it that nobody is to read, should it say it back: header values, and each word of them.
     fn secrets(&self) -> Vec<String> {
-        let mut secrets: Vec<String> = match self {
-            Self::Stdio { env, .. } => env
-                .iter()
-                .filter(|(name, value)| secret::is_one(name, value))
-                .map(|(_, value)| value.clone())
-                .collect(),
-            Self::Http { headers, .. } => headers
-                .iter()
-                .flat_map(|(_, value)| std::iter::once(value.as_str()).chain(value.split_whitespace()))
-                .filter(|word| !word.eq_ignore_ascii_case("bearer"))
-                .map(str::to_owned)
-                .collect(),
-        };
+        let Self::Http { headers, .. } = self else { return Vec::new() };
+        let mut secrets: Vec<String> = headers
+            .iter()
+            .flat_map(|(_, value)| std::iter::once(value.as_str()).chain(value.split_whitespace()))
+            .filter(|word| !word.eq_ignore_ascii_case("bearer"))
+            .map(str::to_owned)
+            .collect();
         // The longest first: one may be a part of another.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
