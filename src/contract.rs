@@ -13,6 +13,7 @@ use std::{
 };
 
 pub use form::{Below, WORDS, below, normal_schema, references, subschemas, words};
+use header::Headers;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -51,6 +52,7 @@ pub struct Contract {
     normal: OnceLock<Value>,
     digests: OnceLock<Digests>,
     inexact: OnceLock<Vec<Box<str>>>,
+    headers: OnceLock<Headers>,
 }
 
 /// Why a listed tool has no contract.
@@ -79,6 +81,7 @@ impl Contract {
             normal: OnceLock::new(),
             digests: OnceLock::new(),
             inexact: OnceLock::new(),
+            headers: OnceLock::new(),
         };
         if let Some(name) = plain_name(text) {
             return Ok(contract(name, OnceLock::new()));
@@ -206,6 +209,16 @@ impl Contract {
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
         self.tool().get("outputSchema").filter(|s| s.is_object())
+    }
+
+    /// What `inputSchema` says of HTTP headers.
+    #[must_use]
+    pub fn headers(&self) -> &Headers {
+        self.headers.get_or_init(|| {
+            // Where the keyword is not in the text, and nothing is written by its code, no place has to be looked at.
+            let may = [header::KEYWORD, "\\u"].iter().any(|sign| self.text.contains(sign));
+            if may { Headers::of(self.input_schema()) } else { Headers::default() }
+        })
     }
 
     /// The description, or nothing.

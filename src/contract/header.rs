@@ -6,14 +6,14 @@ use std::collections::{HashMap, hash_map::Entry};
 
 use serde_json::{Map, Value};
 
-use super::form::{Below, below, subschemas};
+use super::form::{Below, below};
 use crate::json::Pointer;
 
 /// The keyword that names a header.
-const KEYWORD: &str = "x-mcp-header";
+pub(super) const KEYWORD: &str = "x-mcp-header";
 
 /// What one `inputSchema` says of headers.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Headers {
     /// What is mirrored, in the schema's order.
     pub mirrored: Vec<Mirrored>,
@@ -46,11 +46,14 @@ impl Headers {
     #[must_use]
     pub fn of(input_schema: &Value) -> Self {
         let mut reading = Reading::default();
-        // Most schemas hold none, and are not walked with their places.
-        if mentions_header(input_schema) {
-            reading.schema(input_schema, &Pointer::root(), Some(""));
-        }
+        reading.schema(input_schema, &Pointer::root(), Some(""));
         reading.found
+    }
+
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.mirrored.is_empty() && self.violations.is_empty()
     }
 }
 
@@ -129,12 +132,6 @@ impl Reading {
             }
         }
     }
-}
-
-/// Whether any annotation stands in a schema, at any depth.
-#[must_use]
-pub fn mentions_header(schema: &Value) -> bool {
-    schema.get(KEYWORD).is_some() || subschemas(schema).any(|(_, sub)| mentions_header(sub))
 }
 
 /// The schema without its annotations: what is left says which arguments are accepted.

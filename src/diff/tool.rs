@@ -19,10 +19,7 @@ use super::{
     succession::{self, Successor},
 };
 use crate::{
-    contract::{
-        Contract,
-        header::{mentions_header, without_headers},
-    },
+    contract::{Contract, header::without_headers},
     json::{self, Digest},
 };
 
@@ -251,7 +248,7 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options, calls
     let (was, is) = (old.normal().get("inputSchema"), new.normal().get("inputSchema"));
     if let (Some(was), Some(is)) = (was, is)
         && was != is
-        && !differ_in_headers_only(was, is)
+        && !differ_in_headers_only(old, new)
     {
         let (before, after) = (document(old.input_schema(), was), document(new.input_schema(), is));
         merge(judge(Surface::Input, &before, &after, options, calls));
@@ -307,10 +304,11 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options, calls
     }
 }
 
-/// Whether two schemas take the same arguments by the letter, and say something else of headers: rules of their own judge
+/// Whether two tools take the same arguments by the letter, and say something else of headers: rules of their own judge
 /// that.
-fn differ_in_headers_only(was: &Value, is: &Value) -> bool {
-    (mentions_header(was) || mentions_header(is)) && without_headers(was) == without_headers(is)
+fn differ_in_headers_only(old: &Contract, new: &Contract) -> bool {
+    let arguments = |tool: &Contract| tool.normal().get("inputSchema").map(without_headers);
+    !(old.headers().is_empty() && new.headers().is_empty()) && arguments(old) == arguments(new)
 }
 
 fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witness>)]) -> Bump {

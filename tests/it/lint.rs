@@ -43,6 +43,9 @@ fn a_header_that_clients_must_not_accept_is_found_without_a_baseline() {
         let place = format!("invalid-header /properties/a/{keyword}/b/x-mcp-header");
         check(&parameter(json!({ keyword: { "b": annotated } })), &[&place]);
     }
+    // Written by its code it is the same keyword.
+    let coded = r#"{"name":"query","inputSchema":{"x-mcp\u002dheader":"A"}}"#;
+    assert_eq!(lint::tool(&contract(coded).expect("a contract")).len(), 1);
     // What only looks like an annotation: a property of that name, and values.
     check(&json!({ "properties": { "x-mcp-header": { "type": "string" } } }), &[]);
     check(&parameter(json!({ "default": { "x-mcp-header": 1 }, "enum": [{ "x-mcp-header": 1 }] })), &[]);

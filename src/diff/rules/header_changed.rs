@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Check, Remark, Rule, Tools};
 use crate::{
-    contract::header::{Headers, Mirrored},
+    contract::header::Mirrored,
     diff::finding::{Level, Surface},
 };
 
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
     let (was, is) = (tools.baseline.input_schema(), tools.candidate.input_schema());
-    let (before, after) = (Headers::of(was), Headers::of(is));
+    let (before, after) = (tools.baseline.headers(), tools.candidate.headers());
     let at = |schema: &Value, place: &crate::json::Pointer| schema.pointer(place.as_str()).cloned();
     match before.violations.first() {
         // HTTP clients do not list the candidate: that is told by its own rule, or was so before.

@@ -2,7 +2,7 @@
 
 use super::{Check, Remark, Rule, Tools};
 use crate::{
-    contract::{Contract, header::Headers},
+    contract::Contract,
     diff::finding::{Level, Surface},
 };
 
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
-    if Headers::of(tools.baseline.input_schema()).violations.is_empty() {
+    if tools.baseline.headers().violations.is_empty() {
         let before = |at: &str| tools.baseline.input_schema().pointer(at).cloned();
         out.extend(remarks(tools.candidate).map(|remark| {
             let (was, is) = (before(remark.at.as_str()), remark.candidate.clone());
@@ -30,7 +30,7 @@ fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
 
 /// What a tool's schema says of headers and must not, whatever was before.
 pub(crate) fn remarks(tool: &Contract) -> impl Iterator<Item = Remark> {
-    Headers::of(tool.input_schema()).violations.into_iter().map(|violation| {
+    tool.headers().violations.iter().map(|violation| {
         let message = format!("HTTP clients leave the tool out: `x-mcp-header` {}", violation.reason);
         let now = tool.input_schema().pointer(violation.at.as_str()).cloned();
         Remark::new(RULE.id, Level::Breaking, Surface::Input, violation.at.as_str(), message)
