@@ -169,7 +169,20 @@ impl Schema {
     /// The same, with values that callers were seen to send: counterexamples are built of them where they fit.
     #[must_use]
     pub fn seeing(self, seen: &[&Value]) -> Self {
-        Self { seen: Some(seen.iter().map(|value| (*value).clone()).collect()), ..self }
+        // What was seen most stands for the rest, in an order that is not that of the calls.
+        let mut counts: HashMap<String, (usize, &Value)> = HashMap::new();
+        for value in seen {
+            counts.entry(value.to_string()).or_insert((0, value)).0 += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by(|(a, (n, _)), (b, (m, _))| {
+            m.cmp(n).then_with(|| a.len().cmp(&b.len())).then_with(|| a.cmp(b))
+        });
+        let kept = counts.into_iter().take(limits::SEEN).flat_map(|(_, (n, value))| {
+            // A value that was seen often is to be told from one that was not.
+            std::iter::repeat_n(value.clone(), n.min(2))
+        });
+        Self { seen: Some(kept.collect()), ..self }
     }
 
     /// A schema to build values of, with what was seen among its examples.

@@ -34,6 +34,8 @@ const MAX_VALUES: usize = 32;
 
 /// Bytes of a name that is taken apart. Names should have up to 128 (MCP 2025-11-25, server/tools).
 const MAX_NAME: usize = 128;
+/// Words of a name that count.
+const MAX_WORDS: usize = 12;
 
 /// What each removed tool looks like it became, in the order of `removed`.
 pub(super) fn successors(removed: &[&Contract], added: &[&Contract]) -> Vec<Option<Successor>> {
@@ -369,7 +371,8 @@ fn words(name: &str) -> Vec<String> {
         }
         last = c;
     }
-    out.iter().map(|word| singular(word)).collect()
+    // A name of more words is no name, and every word is held against others.
+    out.iter().take(MAX_WORDS).map(|word| singular(word)).collect()
 }
 
 fn singular(word: &str) -> String {

@@ -63,6 +63,9 @@ pub const ALIKE: usize = 40;
 /// Ways through the unions of the other side that are told apart at one place.
 pub const WAYS: usize = 32;
 
+/// Different recorded values that others are built of. Each is looked at in every place of a schema.
+pub const SEEN: usize = 200;
+
 /// Cases of one union that values are built of.
 pub const CASES: usize = 24;
 
