@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     catalog::{
-        Draft,
+        Draft, ServerSpec,
         alias::{self, ToolAliases},
     },
     contract::{self, Contract},
@@ -61,7 +61,18 @@ impl App {
         listing: Listing,
         actor: &str,
     ) -> Result<Recorded, AppError> {
-        let mut recorded = self.keep_all(server, vec![listing], false, actor).await?;
+        self.record_all(server, vec![listing], false, actor).await
+    }
+
+    /// Records the listings of one server, as [`Self::keep_all`] does, and forms the drafts that come of it.
+    pub(super) async fn record_all(
+        &self,
+        server: &ServerName,
+        listings: Vec<Listing>,
+        only_news: bool,
+        actor: &str,
+    ) -> Result<Recorded, AppError> {
+        let mut recorded = self.keep_all(server, listings, only_news, actor).await?;
         // A failed listing says nothing about tools, so it never becomes a draft.
         if recorded.listing.outcome == Outcome::Ok {
             (recorded.drafts, recorded.skipped) = self.drafts_of(&[server], actor).await?;
@@ -95,7 +106,9 @@ impl App {
         if recorded.contexts.is_empty() {
             return Ok(recorded);
         }
-        recorded.split_views = self.split_views(server).await?;
+        let spec = self.store.registration(server).await?.map(|r| r.spec);
+        let rows = self.store.last_by_context(server, false).await?;
+        recorded.split_views = self.split_views(server, spec.as_ref(), &rows).await?;
         let is_new = |drift: &Drift| matches!(drift, Drift::First | Drift::Drift(_));
         let news = is_new(&recorded.drift) || recorded.contexts.iter().any(|(_, drift)| is_new(drift));
         if news && !recorded.split_views.is_empty() {
@@ -142,20 +155,21 @@ impl App {
     }
 
     /// Tools that a server describes otherwise under one authorization context than under another. A list may vary by
-    /// authorization (specification 2026-07-28, server/tools); what one tool is may not.
-    pub(super) async fn split_views(&self, server: &ServerName) -> Result<Vec<SplitView>, AppError> {
-        // What a context is told no more, or was told before it failed, is held against nothing.
-        let Some(registration) = self.store.registration(server).await? else { return Ok(Vec::new()) };
-        let mut rows = self.store.last_by_context(server, false).await?;
-        rows.retain(|row| {
-            row.outcome == Outcome::Ok
-                && registration.spec.contexts.iter().any(|c| c.name == row.provenance.auth_context)
-        });
-        let mut seen: BTreeMap<String, Vec<(String, Digest)>> = BTreeMap::new();
-        if rows.len() < 2 {
+    /// authorization (specification 2026-07-28, server/tools); what one tool is may not. `rows` are the newest listings
+    /// by context, however they ended.
+    async fn split_views(
+        &self,
+        server: &ServerName,
+        spec: Option<&ServerSpec>,
+        rows: &[ListingRow],
+    ) -> Result<Vec<SplitView>, AppError> {
+        let contexts = spec.map(|spec| spec.contexts.as_slice()).unwrap_or_default();
+        if contexts.len() < 2 {
             return Ok(Vec::new());
         }
-        for row in rows {
+        let mut seen: BTreeMap<String, Vec<(String, Digest)>> = BTreeMap::new();
+        // What a context is told no more, or was told before it failed, is held against nothing.
+        for row in rows.iter().filter(|row| contexts.iter().any(|c| c.name == row.provenance.auth_context)) {
             let Some(snapshot) = &row.digest else { continue };
             let mut counted: HashMap<String, usize> = HashMap::new();
             for (tool, raw) in self.store.tool_digests(server, snapshot).await? {
@@ -198,17 +212,18 @@ impl App {
     /// # Errors
     /// Where the store fails.
     pub async fn servers(&self) -> Result<Vec<ServerSummary>, AppError> {
-        let mut sources: BTreeMap<ServerName, Option<String>> =
+        let mut known: BTreeMap<ServerName, Option<ServerSpec>> =
             self.store.servers().await?.into_iter().map(|name| (name, None)).collect();
         for registration in self.store.registrations().await? {
-            let source = servers::shown(&registration.spec.source);
-            sources.insert(registration.spec.name, Some(source));
+            known.insert(registration.spec.name.clone(), Some(registration.spec));
         }
         let mut all = Vec::new();
-        for (name, source) in sources {
-            let last = self.store.last_by_context(&name, false).await?.into_iter().find(|row| row.primary);
+        for (name, spec) in known {
+            let rows = self.store.last_by_context(&name, false).await?;
+            let split_views = self.split_views(&name, spec.as_ref(), &rows).await?;
+            let last = rows.into_iter().find(|row| row.primary);
             let last_ok = self.store.last_ok(&name).await?;
-            let split_views = self.split_views(&name).await?;
+            let source = spec.map(|spec| servers::shown(&spec.source));
             let asked = self.store.asked(&name).await?;
             all.push(ServerSummary { name, source, asked, last, last_ok, split_views });
         }
@@ -221,11 +236,13 @@ impl App {
     /// Where it is not registered and nothing was ever recorded of it.
     pub async fn server(&self, name: &ServerName) -> Result<ServerPage, AppError> {
         let listings = self.store.listings(name, SHOWN).await?;
-        let registration = self.store.registration(name).await?;
-        if listings.is_empty() && registration.is_none() {
+        let spec = self.store.registration(name).await?.map(|r| r.spec);
+        if listings.is_empty() && spec.is_none() {
             return Err(self.unknown_server(name).await?);
         }
-        let source = registration.map(|r| servers::shown(&r.spec.source));
+        let rows = self.store.last_by_context(name, false).await?;
+        let split_views = self.split_views(name, spec.as_ref(), &rows).await?;
+        let source = spec.map(|spec| servers::shown(&spec.source));
         let tools = match self.store.last_ok(name).await?.and_then(|row| row.digest) {
             None => Vec::new(),
             Some(digest) => {
@@ -237,7 +254,6 @@ impl App {
                 .await?
             }
         };
-        let split_views = self.split_views(name).await?;
         let asked = self.store.asked(name).await?;
         Ok(ServerPage { name: name.clone(), source, asked, listings, tools, split_views })
     }

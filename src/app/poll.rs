@@ -254,12 +254,11 @@ impl Poller {
                 return Ok(Next { due: self.app.now(), ..next });
             }
             next = match listing {
-                // What one context is told is held against what the others are told at the same time.
-                Some(listing) if spec.contexts.len() < 2 => {
+                Some(listing) => {
                     let recorded = self.app.record_news(server, listing, ACTOR).await;
                     self.learnt(claim, recorded, next.failures).await.next
                 }
-                Some(_) | None => self.ask(claim, next.failures).await.next,
+                None => self.ask(claim, next.failures).await.next,
             };
         }
     }

@@ -127,7 +127,8 @@ impl App {
         Ok(start.follow(&spec, &self.limits_for(name).await?, listings).await)
     }
 
-    /// Records what came by following a server, where it is news.
+    /// Records what came by following a server, where it is news. Where it is asked under several contexts, it is asked
+    /// under all of them: what one is told is held against what the others are told at the same time.
     ///
     /// # Errors
     /// Where the store fails.
@@ -137,11 +138,13 @@ impl App {
         listing: Listing,
         actor: &str,
     ) -> Result<Recorded, AppError> {
-        let mut recorded = self.keep_all(name, vec![listing], true, actor).await?;
-        if recorded.listing.outcome == Outcome::Ok {
-            (recorded.drafts, recorded.skipped) = self.drafts_of(&[name], actor).await?;
+        if let Some(registration) = self.store.registration(name).await?
+            && let [first, _, ..] = registration.spec.contexts.as_slice()
+            && first.name == listing.provenance.auth_context
+        {
+            return self.ask_registered(name, true, actor).await;
         }
-        Ok(recorded)
+        self.record_all(name, vec![listing], true, actor).await
     }
 
     /// Follows a server that need not be registered; see [`Self::follow`].
@@ -227,11 +230,7 @@ impl App {
         let spec = self.registered_server(name).await?;
         let starts = start::resolved(&spec, &*self.variables, &self.tokens).await?;
         let listings = start::list(starts, &spec, &self.limits_for(name).await?).await;
-        let mut recorded = self.keep_all(name, listings, only_news, actor).await?;
-        if recorded.listing.outcome == Outcome::Ok {
-            (recorded.drafts, recorded.skipped) = self.drafts_of(&[name], actor).await?;
-        }
-        Ok(recorded)
+        self.record_all(name, listings, only_news, actor).await
     }
 
     /// Lists these servers, at most `jobs` at once, and records each as it ends; `each` is told of every one. Drafts form

@@ -90,6 +90,19 @@ pub enum Drift {
     Unknown,
 }
 
+impl Drift {
+    /// In a few words; none where nothing is known.
+    #[must_use]
+    pub fn told(&self) -> &'static str {
+        match self {
+            Self::First => "first snapshot",
+            Self::Identical => "identical",
+            Self::Drift(_) => "drift",
+            Self::Unknown => "",
+        }
+    }
+}
+
 /// A server at a glance.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]

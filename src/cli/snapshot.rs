@@ -106,13 +106,7 @@ fn context(row: &view::ListingRow, drift: &view::Drift) -> String {
     let Some(digest) = &row.digest else {
         return format!("{}: {}", row.outcome, safe::word(&row.evidence.message));
     };
-    let drift = match drift {
-        view::Drift::First => ", first snapshot",
-        view::Drift::Identical => ", identical",
-        view::Drift::Drift(_) => ", drift",
-        view::Drift::Unknown => "",
-    };
-    format!("{} tools, {}{drift}", row.tools.unwrap_or_default(), digest.short())
+    format!("{} tools, {}, {}", row.tools.unwrap_or_default(), digest.short(), drift.told())
 }
 
 /// Tools that depend on who asks.

@@ -84,11 +84,5 @@ fn written(sweep: &Sweep) -> String {
 fn told(swept: &Swept) -> String {
     let Some(digest) = &swept.digest else { return safe::line(&swept.message, 300) };
     let tools = swept.tools.unwrap_or_default();
-    let drift = match &swept.drift {
-        Drift::First => "first snapshot",
-        Drift::Identical => "identical",
-        Drift::Drift(_) => "drift",
-        Drift::Unknown => "",
-    };
-    format!("{tools} tools, {}, {drift}, {} ms", digest.short(), swept.elapsed_ms)
+    format!("{tools} tools, {}, {}, {} ms", digest.short(), swept.drift.told(), swept.elapsed_ms)
 }

@@ -92,7 +92,8 @@ impl Watch<'_> {
                 }
             };
             match ended {
-                Ended::Unheard => {}
+                // Only where the receiver above is gone.
+                Ended::Unheard => return Ok(()),
                 Ended::Unsupported(why) => {
                     tell(app, &format!("{}; asked every {} s", safe::word(&why), self.interval.as_secs()))?;
                     return self.poll(app).await;

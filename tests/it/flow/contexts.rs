@@ -12,7 +12,7 @@ use toolpact::{
 use super::refused;
 use crate::{
     command::{answers, script},
-    support::{app, is},
+    support::{app, is, listing, tool},
 };
 
 /// A server that lists by the variable `ROLE`: `admin` gets a tool more than `reader`, `spy` gets another `find`, and
@@ -135,4 +135,18 @@ async fn no_alarm_comes_of_what_a_context_is_told_no_more() {
     assert_eq!(alarms().await, (1, 1));
     app.set_context(&is("orders"), role("spy"), true, "ann").await.expect("removed");
     assert_eq!(alarms().await, (0, 0));
+}
+
+#[tokio::test]
+async fn what_one_context_tells_by_itself_has_all_of_them_asked() {
+    let (app, _store) = app().await;
+    orders(&app).await;
+    under(&app, "admin").await;
+    under(&app, "reader").await;
+    for (context, others) in [("admin", 1), ("default", 0)] {
+        let mut told = listing(&[tool("find", &["other"])]);
+        told.provenance.auth_context = context.to_owned();
+        let recorded = app.record_news(&is("orders"), told, "poller").await.expect("recorded");
+        assert_eq!((recorded.contexts.len(), recorded.split_views.len()), (others, 0), "{context}");
+    }
 }
