@@ -3,6 +3,8 @@
 //! Between the pure core and the use cases. A store keeps, finds and compares-and-sets; it judges nothing. Every write
 //! is one transaction and takes the event that describes it, so neither exists without the other.
 
+pub mod postgres;
+mod sql;
 pub mod sqlite;
 
 use async_trait::async_trait;

@@ -2,25 +2,32 @@
 //!
 //! One writer (`BEGIN IMMEDIATE`, so that what a transaction read cannot change under it) and several readers over a
 //! write-ahead log. A pointer move that was answered has reached the disk: `synchronous=FULL`.
+#![allow(clippy::duplicate_mod, reason = "one text of statements, compiled once for each database")]
 
+#[path = "sql/catalogs.rs"]
 mod catalogs;
+#[path = "sql/environments.rs"]
 mod environments;
+#[path = "sql/events.rs"]
 mod events;
+#[path = "sql/polls.rs"]
 mod polls;
+#[path = "sql/servers.rs"]
 mod servers;
+#[path = "sql/snapshots.rs"]
 mod snapshots;
 
-use std::{path::Path, str::FromStr, time::Duration};
+use std::{borrow::Cow, path::Path, time::Duration};
 
-use chrono::{DateTime, SecondsFormat, Utc};
-use serde::{Serialize, de::DeserializeOwned};
 use sqlx::{
-    Sqlite, SqliteConnection, SqlitePool, Transaction,
+    Sqlite, SqliteConnection as Connection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{Result, StoreError};
-use crate::json::Digest;
+use super::{Result, StoreError, sql::not_migrated};
+
+/// What the statements of `sql/` are written for here.
+type Database = SqliteStore;
 
 /// How long a write waits for another process's write before it fails.
 const BUSY: Duration = Duration::from_secs(10);
@@ -119,61 +126,16 @@ async fn migrate(pool: &SqlitePool) -> Result<()> {
         return Err(StoreError::Database("it is a database of another program".into()));
     }
     let migrations = sqlx::migrate!("migrations/sqlite");
-    migrations.run_direct(None, &mut *tx, false).await.map_err(|e| StoreError::Database(Box::new(e)))?;
+    migrations.run_direct(None, &mut *tx, false).await.map_err(not_migrated)?;
     Ok(tx.commit().await?)
 }
 
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Database(Box::new(error))
-    }
+/// A text as a column holds it: as it is.
+fn stored(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
 }
 
-/// Keeps a text once; answers the key it is kept under.
-async fn put_content(db: &mut SqliteConnection, body: &str) -> Result<Digest> {
-    let digest = Digest::of_bytes(body.as_bytes());
-    sqlx::query("INSERT INTO content (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING")
-        .bind(digest.as_str())
-        .bind(body)
-        .execute(db)
-        .await?;
-    Ok(digest)
-}
-
-/// A time as stored: RFC 3339 in UTC, microseconds always written, so that text sorts as time does.
-fn time(at: DateTime<Utc>) -> String {
-    at.to_rfc3339_opts(SecondsFormat::Micros, true)
-}
-
-/// Reads a stored text back.
-fn parsed<T: FromStr<Err: std::fmt::Display>>(what: &'static str, text: &str) -> Result<T> {
-    text.parse().map_err(|e: T::Err| StoreError::Corrupt { what, cause: e.to_string() })
-}
-
-/// Reads a stored text back, where there is one.
-fn parsed_opt<T: FromStr<Err: std::fmt::Display>>(
-    what: &'static str,
-    text: Option<&str>,
-) -> Result<Option<T>> {
-    text.map(|t| parsed(what, t)).transpose()
-}
-
-/// Reads a stored JSON text back.
-fn from_json<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|e| StoreError::Corrupt { what, cause: e.to_string() })
-}
-
-/// Reads a stored word back by the name that serde gives it.
-fn from_word<T: DeserializeOwned>(what: &'static str, word: &str) -> Result<T> {
-    serde_json::from_value(word.into()).map_err(|e| StoreError::Corrupt { what, cause: e.to_string() })
-}
-
-/// A value as JSON text.
-fn to_json(what: &'static str, value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|e| StoreError::Corrupt { what, cause: e.to_string() })
-}
-
-/// `LIMIT` takes a signed number.
-fn limit(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
+/// What [`stored`] was given.
+fn unstored(text: String) -> String {
+    text
 }

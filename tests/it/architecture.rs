@@ -308,6 +308,43 @@ fn every_template_is_used() {
     assert!(unused.is_empty(), "no page uses: {}", unused.join(", "));
 }
 
+/// The tables and columns that a folder of migrations makes, file by file.
+fn columns(database: &str) -> BTreeMap<String, Vec<String>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
+    let mut out = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let entry = entry.expect("it can be read");
+        let mut made = Vec::new();
+        let mut table = None;
+        for line in fs::read_to_string(entry.path()).expect("a text").lines() {
+            let mut words = line.split_whitespace();
+            if let Some(rest) = line.strip_prefix("CREATE TABLE ") {
+                table = rest.split_whitespace().next();
+                made.push(rest.to_owned());
+            } else if let Some(rest) = line.strip_prefix("ALTER TABLE ") {
+                let words: Vec<&str> = rest.split_whitespace().collect();
+                made.push(words[..words.len().min(4)].join(" "));
+            } else if line.starts_with(')') {
+                table = None;
+            } else if let (Some(table), Some(word)) = (table, words.next())
+                && word.starts_with(|c: char| c.is_ascii_lowercase())
+            {
+                made.push(format!("{table}.{word}"));
+            }
+        }
+        made.sort();
+        out.insert(entry.file_name().to_string_lossy().into_owned(), made);
+    }
+    out
+}
+
+#[test]
+fn both_databases_have_the_same_tables_and_columns() {
+    let (sqlite, postgres) = (columns("sqlite"), columns("postgres"));
+    assert!(sqlite["0001_catalog.sql"].contains(&"moves.generation".to_owned()), "the scan found nothing");
+    assert_eq!(sqlite, postgres);
+}
+
 #[test]
 fn the_scan_sees_what_it_looks_for() {
     let code = code(

@@ -3,14 +3,17 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{SqliteStore, limit, parsed, parsed_opt, time};
+use super::{
+    super::sql::{limit, parsed, parsed_opt, time},
+    Database,
+};
 use crate::{
     name::ServerName,
     store::{Claim, Next, Polls, Result},
 };
 
 #[async_trait]
-impl Polls for SqliteStore {
+impl Polls for Database {
     async fn claim_due(
         &self,
         holder: &str,
@@ -78,7 +81,7 @@ impl Polls for SqliteStore {
     async fn release_claims(&self, holder: &str, now: DateTime<Utc>) -> Result<()> {
         let mut tx = self.write().await?;
         sqlx::query(
-            "UPDATE polls SET due = $3, holder = NULL, held_until = NULL WHERE substr(holder, 1, $1) = $2",
+            "UPDATE polls SET due = $3, holder = NULL, held_until = NULL WHERE substr(holder, 1, CAST($1 AS INTEGER)) = $2",
         )
         .bind(limit(holder.len() + 1))
         .bind(format!("{holder}:"))
@@ -107,7 +110,7 @@ impl Polls for SqliteStore {
     }
 }
 
-impl SqliteStore {
+impl Database {
     async fn polled(&self, claim: &Claim, next: Next, and: &'static str) -> Result<bool> {
         let mut tx = self.write().await?;
         let held = sqlx::query(sqlx::AssertSqlSafe(format!(

@@ -1,9 +1,12 @@
 //! Pointers, their moves, and the answers that retries get.
 
 use async_trait::async_trait;
-use sqlx::{FromRow, SqliteConnection};
+use sqlx::FromRow;
 
-use super::{SqliteStore, events, from_word, parsed, parsed_opt, time};
+use super::{
+    super::sql::{from_word, parsed, parsed_opt, time},
+    Connection, Database, events,
+};
 use crate::{
     catalog::{CatalogVersion, EnvironmentPointer, Move, MoveKind, event::NewEvent},
     json::Digest,
@@ -70,7 +73,7 @@ impl TryFrom<MoveRow> for Move {
 }
 
 #[async_trait]
-impl Environments for SqliteStore {
+impl Environments for Database {
     async fn pointers(&self) -> Result<Vec<EnvironmentPointer>> {
         let rows: Vec<PointerRow> = sqlx::query_as(
             "SELECT p.*, v.digest, (
@@ -215,7 +218,7 @@ impl Environments for SqliteStore {
 }
 
 /// The compare-and-set: whether the pointer stood at the generation before `order`, and stands at `order` now.
-async fn set_pointer(db: &mut SqliteConnection, order: &Move) -> Result<bool> {
+async fn set_pointer(db: &mut Connection, order: &Move) -> Result<bool> {
     let statement = if order.generation == 1 {
         "INSERT INTO pointers (environment, catalog, version, generation, moved_by, moved_at)
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (environment, catalog) DO NOTHING"
@@ -236,7 +239,7 @@ async fn set_pointer(db: &mut SqliteConnection, order: &Move) -> Result<bool> {
 }
 
 async fn pointer(
-    db: &mut SqliteConnection,
+    db: &mut Connection,
     environment: &EnvironmentName,
     catalog: &CatalogName,
 ) -> Result<Option<EnvironmentPointer>> {
@@ -257,7 +260,7 @@ async fn pointer(
     row.map(EnvironmentPointer::try_from).transpose()
 }
 
-async fn answered(db: &mut SqliteConnection, key: &str) -> Result<Option<(Digest, Move)>> {
+async fn answered(db: &mut Connection, key: &str) -> Result<Option<(Digest, Move)>> {
     let request: Option<String> = sqlx::query_scalar("SELECT request FROM idempotency_keys WHERE key = $1")
         .bind(key)
         .fetch_optional(&mut *db)

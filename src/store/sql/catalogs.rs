@@ -1,10 +1,12 @@
 //! Catalogs, versions and drafts.
 
 use async_trait::async_trait;
-use sqlx::{FromRow, SqliteConnection};
+use sqlx::FromRow;
 
 use super::{
-    SqliteStore, events, from_json, from_word, parsed, parsed_opt, put_content, snapshots, time, to_json,
+    super::sql::{from_json, from_word, parsed, parsed_opt, time, to_json},
+    Connection, Database, events,
+    snapshots::{self, put_content},
 };
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, DraftStatus, Version, event::NewEvent},
@@ -97,7 +99,7 @@ impl TryFrom<DraftRow> for Draft {
 }
 
 #[async_trait]
-impl Catalogs for SqliteStore {
+impl Catalogs for Database {
     async fn catalogs(&self) -> Result<Vec<Catalog>> {
         let rows: Vec<CatalogRow> =
             sqlx::query_as("SELECT * FROM catalogs ORDER BY name").fetch_all(&self.reader).await?;
@@ -300,7 +302,7 @@ impl Catalogs for SqliteStore {
 }
 
 /// The highest version number, as this transaction sees it.
-async fn newest(db: &mut SqliteConnection, catalog: &CatalogName) -> Result<Option<CatalogVersion>> {
+async fn newest(db: &mut Connection, catalog: &CatalogName) -> Result<Option<CatalogVersion>> {
     let text: Option<String> =
         sqlx::query_scalar("SELECT version FROM versions WHERE catalog = $1 ORDER BY ordinal DESC LIMIT 1")
             .bind(catalog.as_str())
@@ -309,7 +311,7 @@ async fn newest(db: &mut SqliteConnection, catalog: &CatalogName) -> Result<Opti
     parsed_opt("catalogVersion", text.as_deref())
 }
 
-async fn put_version(db: &mut SqliteConnection, version: &Version) -> Result<()> {
+async fn put_version(db: &mut Connection, version: &Version) -> Result<()> {
     let body = put_content(db, &to_json("version content", &version.content)?).await?;
     let done = sqlx::query(
         "INSERT INTO versions
@@ -334,7 +336,7 @@ async fn put_version(db: &mut SqliteConnection, version: &Version) -> Result<()>
 }
 
 async fn decide(
-    db: &mut SqliteConnection,
+    db: &mut Connection,
     id: i64,
     status: DraftStatus,
     version: Option<CatalogVersion>,

@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 use sqlx::FromRow;
 
-use super::{SqliteStore, events, from_json, parsed, time, to_json};
+use super::{
+    super::sql::{from_json, parsed, time, to_json},
+    Database, events,
+};
 use crate::{
     catalog::event::NewEvent,
     name::ServerName,
@@ -29,7 +32,7 @@ impl TryFrom<Row> for Registration {
 }
 
 #[async_trait]
-impl Servers for SqliteStore {
+impl Servers for Database {
     async fn registrations(&self) -> Result<Vec<Registration>> {
         let rows: Vec<Row> =
             sqlx::query_as("SELECT spec, registered_by, registered_at FROM servers ORDER BY name")

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use serde_json::value::RawValue;
-use sqlx::{FromRow, SqliteConnection};
+use sqlx::FromRow;
 
 use super::{
-    SqliteStore, events, from_json, from_word, limit, parsed, parsed_opt, put_content, time, to_json,
+    super::sql::{from_json, from_word, limit, parsed, parsed_opt, time, to_json},
+    Connection, Database, events, stored, unstored,
 };
 use crate::{
     catalog::event::NewEvent,
@@ -49,7 +50,7 @@ impl TryFrom<Row> for ListingRow {
 }
 
 #[async_trait]
-impl Snapshots for SqliteStore {
+impl Snapshots for Database {
     async fn record_listing(&self, listing: NewListing, event: NewEvent) -> Result<ListingRow> {
         let mut tx = self.write().await?;
         let mut held = None;
@@ -145,7 +146,7 @@ impl Snapshots for SqliteStore {
         .bind(contract::POLICY)
         .fetch_all(&self.reader)
         .await?;
-        rows.into_iter().map(|(tool, raw)| Ok((tool, parsed("digest of a tool", &raw)?))).collect()
+        rows.into_iter().map(|(tool, raw)| Ok((unstored(tool), parsed("digest of a tool", &raw)?))).collect()
     }
 
     async fn snapshot(&self, server: &ServerName, digest: &Digest) -> Result<Option<Snapshot>> {
@@ -207,7 +208,7 @@ impl Snapshots for SqliteStore {
 
     async fn snapshots_like(&self, server: &ServerName, hex: &str) -> Result<Vec<Digest>> {
         let digests: Vec<String> = sqlx::query_scalar(
-            "SELECT digest FROM snapshots WHERE server = $1 AND substr(digest, 8, $2) = $3 ORDER BY digest",
+            "SELECT digest FROM snapshots WHERE server = $1 AND substr(digest, 8, CAST($2 AS INTEGER)) = $3 ORDER BY digest",
         )
         .bind(server.as_str())
         .bind(limit(hex.len()))
@@ -244,7 +245,7 @@ fn items(what: &'static str, texts: Vec<String>) -> Result<Vec<RawItem>> {
 }
 
 /// The digest of a server's newest snapshot, as this transaction sees it.
-pub(super) async fn newest(db: &mut SqliteConnection, server: &ServerName) -> Result<Option<Digest>> {
+pub(super) async fn newest(db: &mut Connection, server: &ServerName) -> Result<Option<Digest>> {
     let text: Option<String> = sqlx::query_scalar(
         "SELECT snapshot FROM listings WHERE server = $1 AND snapshot IS NOT NULL AND is_primary
          ORDER BY id DESC LIMIT 1",
@@ -255,8 +256,19 @@ pub(super) async fn newest(db: &mut SqliteConnection, server: &ServerName) -> Re
     parsed_opt("snapshot digest", text.as_deref())
 }
 
+/// Keeps a text once; answers the key it is kept under.
+pub(super) async fn put_content(db: &mut Connection, body: &str) -> Result<Digest> {
+    let digest = Digest::of_bytes(body.as_bytes());
+    sqlx::query("INSERT INTO content (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING")
+        .bind(digest.as_str())
+        .bind(body)
+        .execute(db)
+        .await?;
+    Ok(digest)
+}
+
 /// Keeps a snapshot; one that is known already writes nothing.
-async fn put_snapshot(db: &mut SqliteConnection, snapshot: &Snapshot, contracts: &[Contract]) -> Result<()> {
+async fn put_snapshot(db: &mut Connection, snapshot: &Snapshot, contracts: &[Contract]) -> Result<()> {
     let new = sqlx::query(
         "INSERT INTO snapshots (server, digest, tools) VALUES ($1, $2, $3) ON CONFLICT (server, digest) DO NOTHING",
     )
@@ -285,7 +297,7 @@ async fn put_snapshot(db: &mut SqliteConnection, snapshot: &Snapshot, contracts:
         )
         .bind(content.as_str())
         .bind(contract::POLICY)
-        .bind(&contract.name)
+        .bind(stored(&contract.name))
         .bind(contract.digests().raw.as_str())
         .bind(contract.digests().contract.as_str())
         .bind(contract.digests().presentation.as_str())
@@ -296,7 +308,7 @@ async fn put_snapshot(db: &mut SqliteConnection, snapshot: &Snapshot, contracts:
 }
 
 /// Keeps a surface that was read to its end; one that is known already writes nothing.
-async fn put_surface(db: &mut SqliteConnection, server: &ServerName, surface: &SurfaceListing) -> Result<()> {
+async fn put_surface(db: &mut Connection, server: &ServerName, surface: &SurfaceListing) -> Result<()> {
     let Some(digest) = &surface.digest else { return Ok(()) };
     let new = sqlx::query(
         "INSERT INTO surfaces (server, kind, digest, items) VALUES ($1, $2, $3, $4)

@@ -2,12 +2,15 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use sqlx::{FromRow, SqliteConnection};
+use sqlx::FromRow;
 
-use super::{SqliteStore, from_json, limit, parsed, time, to_json};
+use super::{
+    super::sql::{from_json, limit, parsed, time, to_json},
+    Connection, Database,
+};
 use crate::{
     catalog::{Event, event::NewEvent},
-    store::{Events, Result},
+    store::{Events, Result, StoreError},
 };
 
 #[derive(FromRow)]
@@ -23,7 +26,7 @@ struct Row {
 }
 
 impl TryFrom<Row> for Event {
-    type Error = crate::store::StoreError;
+    type Error = StoreError;
     fn try_from(row: Row) -> Result<Self> {
         Ok(Self {
             seq: row.seq,
@@ -39,12 +42,12 @@ impl TryFrom<Row> for Event {
 }
 
 /// Chains an event behind the last one, inside the transaction of the write that it describes.
-pub(super) async fn append(db: &mut SqliteConnection, event: NewEvent) -> Result<()> {
+pub(super) async fn append(db: &mut Connection, event: NewEvent) -> Result<()> {
     let last: Option<(i64, String)> =
         sqlx::query_as("SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1")
             .fetch_optional(&mut *db)
             .await?;
-    let last = last.map(|(seq, digest)| Ok::<_, super::StoreError>((seq, parsed("event digest", &digest)?)));
+    let last = last.map(|(seq, digest)| Ok::<_, StoreError>((seq, parsed("event digest", &digest)?)));
     let event = Event::chained(event, last.transpose()?);
     sqlx::query(
         "INSERT INTO events (seq, at, actor, kind, subject, data, previous, digest)
@@ -64,7 +67,7 @@ pub(super) async fn append(db: &mut SqliteConnection, event: NewEvent) -> Result
 }
 
 #[async_trait]
-impl Events for SqliteStore {
+impl Events for Database {
     async fn events(&self, count: usize) -> Result<Vec<Event>> {
         let rows: Vec<Row> = sqlx::query_as("SELECT * FROM events ORDER BY seq DESC LIMIT $1")
             .bind(limit(count))

@@ -1,0 +1,190 @@
+//! The store on PostgreSQL, for several processes on several machines.
+//!
+//! Like on SQLite there is one writer at a time: every write takes an advisory lock before it looks. The events are one
+//! chain, so that writers would wait for each other at the end of it anyway; this way they wait before they have read
+//! anything, what a write read cannot change under it, numbers are given in the order of commits, and there is nothing
+//! to retry. Reads wait for nobody. An answered move has reached the disk: `synchronous_commit` is never off.
+#![allow(clippy::duplicate_mod, reason = "one text of statements, compiled once for each database")]
+
+#[path = "sql/catalogs.rs"]
+mod catalogs;
+#[path = "sql/environments.rs"]
+mod environments;
+#[path = "sql/events.rs"]
+mod events;
+#[path = "sql/polls.rs"]
+mod polls;
+#[path = "sql/servers.rs"]
+mod servers;
+#[path = "sql/snapshots.rs"]
+mod snapshots;
+
+use std::{borrow::Cow, time::Duration};
+
+use sqlx::{
+    Connection as _, Executor as _, PgConnection as Connection, PgPool, Postgres, Transaction,
+    migrate::{Migrate as _, Migrator},
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+
+use super::{Result, StoreError, sql::not_migrated};
+
+/// What the statements of `sql/` are written for here.
+type Database = PostgresStore;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
+
+/// How long anything waits for a connection.
+const BUSY: Duration = Duration::from_secs(10);
+/// Of writers only one works at a time; a second is at hand when it is done. Readers have connections of their own, so
+/// that waiting writers never hold them all.
+const WRITERS: u32 = 2;
+const READERS: u32 = 8;
+
+/// For every connection. A write that was answered is on the disk (what the administrator asks beyond that stays), a
+/// statement or a wait for the lock ends, and a process that stopped in the middle of a write gives the lock back.
+const SESSION: &str = "
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+    SET statement_timeout = '30s';
+    SET lock_timeout = '10s';
+    SET idle_in_transaction_session_timeout = '15s';
+";
+
+/// `READ COMMITTED`, whatever the default: each statement sees all that was committed before it began, and so all that was
+/// written before this lock was taken.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// The key of the lock: `toolpact` in ASCII. A lock counts within one database.
+const WRITE_LOCK: i64 = 0x746f_6f6c_7061_6374;
+
+/// A database.
+#[derive(Clone)]
+pub struct PostgresStore {
+    writer: PgPool,
+    reader: PgPool,
+}
+
+impl PostgresStore {
+    /// Opens a database whose tables are up to date.
+    ///
+    /// # Errors
+    /// Where the URL is none, nobody answers, or its tables are missing, older or newer.
+    pub async fn open(url: &str) -> Result<Self> {
+        let options = options(url)?;
+        let mut db = Connection::connect_with(&options).await?;
+        match pending(&mut db).await? {
+            0 => db.close().await?,
+            n => {
+                let why = format!("its tables are not up to date: {n} migrations have not run");
+                return Err(StoreError::Database(why.into()));
+            }
+        }
+        let pool = |connections| {
+            PgPoolOptions::new()
+                .max_connections(connections)
+                .acquire_timeout(BUSY)
+                .after_connect(|db, _| Box::pin(async move { db.execute(SESSION).await.map(|_| ()) }))
+                .connect_lazy_with(options.clone())
+        };
+        Ok(Self { writer: pool(WRITERS), reader: pool(READERS) })
+    }
+
+    /// Brings the tables up to date; answers how many migrations it ran. Of many that do so at once one works, and the
+    /// others find it done.
+    ///
+    /// # Errors
+    /// Where the URL is none, nobody answers, or the database is another program's or made by a newer toolpact.
+    pub async fn migrate(url: &str) -> Result<usize> {
+        let mut db = Connection::connect_with(&options(url)?).await?;
+        let before = pending(&mut db).await?;
+        if before > 0 {
+            MIGRATIONS.run_direct(None, &mut db, false).await.map_err(not_migrated)?;
+        }
+        db.close().await?;
+        Ok(before)
+    }
+
+    /// A transaction that holds the write lock from the start.
+    async fn write(&self) -> Result<Transaction<'static, Postgres>> {
+        let mut tx = self.writer.begin_with(BEGIN).await?;
+        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(WRITE_LOCK).execute(&mut *tx).await?;
+        Ok(tx)
+    }
+}
+
+/// How a database is reached; what the URL leaves open is taken from `PGHOST`, `PGPASSWORD` and their like.
+fn options(url: &str) -> Result<PgConnectOptions> {
+    Ok(url.parse::<PgConnectOptions>()?.application_name("toolpact"))
+}
+
+/// How many migrations have not run yet. Refuses what another program or a newer toolpact made.
+async fn pending(db: &mut Connection) -> Result<usize> {
+    let encoding: String = sqlx::query_scalar("SHOW server_encoding").fetch_one(&mut *db).await?;
+    if encoding != "UTF8" {
+        let why = format!("its encoding is {encoding}; create it with ENCODING 'UTF8' TEMPLATE template0");
+        return Err(StoreError::Database(why.into()));
+    }
+    let (tables, ours): (i64, i64) = sqlx::query_as(
+        "SELECT count(*), count(*) FILTER (WHERE tablename = '_sqlx_migrations')
+         FROM pg_tables WHERE schemaname = current_schema()",
+    )
+    .fetch_one(&mut *db)
+    .await?;
+    let all = MIGRATIONS.iter().count();
+    match (tables, ours) {
+        (0, _) => return Ok(all),
+        (_, 0) => return Err(StoreError::Database("it is a database of another program".into())),
+        _ => {}
+    }
+    let run = db.list_applied_migrations("_sqlx_migrations").await.map_err(not_migrated)?;
+    if let Some(newer) = run.iter().find(|m| !MIGRATIONS.version_exists(m.version)) {
+        return Err(not_migrated(sqlx::migrate::MigrateError::VersionMissing(newer.version)));
+    }
+    Ok(all.saturating_sub(run.len()))
+}
+
+/// A text that a server chose, as a column holds it: PostgreSQL has no U+0000 in texts.
+fn stored(text: &str) -> Cow<'_, str> {
+    if text.contains(['\0', '\\']) {
+        text.replace('\\', "\\\\").replace('\0', "\\0").into()
+    } else {
+        text.into()
+    }
+}
+
+/// What [`stored`] was given.
+fn unstored(text: String) -> String {
+    if !text.contains('\\') {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut escaped = false;
+    for c in text.chars() {
+        match (escaped, c) {
+            (false, '\\') => escaped = true,
+            (true, '0') => {
+                out.push('\0');
+                escaped = false;
+            }
+            _ => {
+                out.push(c);
+                escaped = false;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{stored, unstored};
+
+    #[test]
+    fn a_text_comes_back_as_it_was_stored() {
+        for text in ["", "plain", "\0", "a\0b", "\\0", "\\", "\\\\0\0\\", "\0\\0", "é\0高"] {
+            let kept = stored(text);
+            assert!(!kept.contains('\0'), "{text:?}");
+            assert_eq!(unstored(kept.into_owned()), text, "{text:?}");
+        }
+    }
+}
