@@ -8,10 +8,14 @@ mod catalogs;
 pub mod check;
 pub mod demo;
 mod drafts;
+mod earlier;
 mod environments;
 pub mod error;
 mod ingest;
+mod moves;
 pub mod poll;
+mod probe;
+mod review;
 pub mod servers;
 mod sides;
 mod surfaces;
@@ -30,7 +34,7 @@ use crate::{
     catalog::{CatalogVersion, event::NewEvent},
     mcp::{Limits, Tokens},
     name::{CatalogName, EnvironmentName},
-    store::{Store, sqlite::SqliteStore},
+    store::{Basis, Store, sqlite::SqliteStore},
 };
 
 /// The time, as an argument.
@@ -65,6 +69,18 @@ pub struct MoveRequest {
     pub actor: String,
     /// Makes a retry safe: the same key and request give the stored answer.
     pub idempotency_key: Option<String>,
+    /// What the caller insists on, whatever the gates say.
+    pub overrides: Overrides,
+}
+
+/// Gates that a caller may override; each is kept with the move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overrides {
+    /// A promotion goes on where the servers do not serve what is pinned, and what they serve is recorded.
+    pub record_probe: bool,
+    /// A rollback goes on whatever the environment's policy and freezes say.
+    pub emergency: bool,
 }
 
 /// The use cases over one store.
@@ -137,6 +153,11 @@ impl App {
         self.clock.now().trunc_subsecs(6)
     }
 
+    /// What a write about to be decided rests on; read before anything else is.
+    async fn basis(&self, subjects: impl IntoIterator<Item = String>) -> Result<Basis, AppError> {
+        Ok(Basis { seq: self.store.last_event().await?, subjects: subjects.into_iter().collect() })
+    }
+
     /// An event that happens now.
     fn event(&self, actor: &str, kind: &'static str, subject: String, data: Value) -> NewEvent {
         NewEvent { at: self.now(), actor: actor.to_owned(), kind, subject, data }
@@ -155,6 +176,12 @@ fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
 /// A reason given by a person; never empty.
 fn reason(text: &str) -> Result<String, AppError> {
     let text = text.trim();
+    if text.contains('\0') {
+        let help = "leave the character U+0000 out";
+        return Err(
+            AppError::new(Kind::Invalid, "bad-reason", "the reason cannot be kept as it is").help(help)
+        );
+    }
     if text.is_empty() {
         let help = "say why, for whoever reads the history";
         return Err(AppError::new(Kind::Invalid, "empty-reason", "the reason is empty").help(help));

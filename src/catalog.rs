@@ -8,22 +8,27 @@ pub mod alias;
 pub mod document;
 pub mod draft;
 pub mod event;
+pub mod policy;
+pub mod review;
+pub mod selection;
 pub mod server;
 pub mod suggest;
 pub mod version;
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use policy::{EnvironmentPolicy, Policy};
+pub use selection::Selection;
 pub use server::{ServerSource, ServerSpec};
 pub use version::{CatalogVersion, ContractVersion};
 
 use crate::{
     contract::Digests,
-    diff::{Assumption, Formats, Level, Options, Report},
+    diff::{Report, Verdict},
     json::Digest,
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::Provenance,
@@ -120,52 +125,6 @@ pub struct ServerPin {
     pub provenance: Provenance,
 }
 
-/// What blocks, per catalog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Policy {
-    /// What callers are taken to send.
-    pub assume: Assumption,
-    /// What a `format` is taken for.
-    pub formats: Formats,
-    /// Levels that block a draft and a gate. Absolute findings block whatever stands here.
-    pub fail_on: Vec<Level>,
-}
-
-impl Default for Policy {
-    /// `declared`; breaking and undecided block: unknown is never read as compatible.
-    fn default() -> Self {
-        Self {
-            assume: Assumption::Declared,
-            formats: Formats::Risky,
-            fail_on: vec![Level::Breaking, Level::Undecided],
-        }
-    }
-}
-
-impl Policy {
-    /// How a diff is judged under it.
-    #[must_use]
-    pub fn options(&self) -> Options {
-        Options { assume: self.assume, formats: self.formats }
-    }
-
-    /// Whether a report passes, and if not, the first finding that blocks with its tool.
-    #[must_use]
-    pub fn blocks<'r>(
-        &self,
-        report: &'r Report,
-    ) -> Option<(&'r crate::diff::ToolReport, &'r crate::diff::Finding)> {
-        report.findings().find(|(_, f)| self.blocks_finding(f))
-    }
-
-    /// Whether this finding blocks.
-    #[must_use]
-    pub fn blocks_finding(&self, finding: &crate::diff::Finding) -> bool {
-        finding.absolute || self.fail_on.contains(&finding.level)
-    }
-}
-
 /// What a catalog version is: an ordered set of members and the server releases they came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -224,8 +183,32 @@ pub struct Catalog {
     pub name: CatalogName,
     /// What blocks.
     pub policy: Policy,
-    /// The servers whose tools it holds, and where they are found if that is known.
-    pub servers: Vec<(ServerName, Option<ServerSource>)>,
+    /// What environments demand beyond that. One that is not here takes every approved version.
+    pub environments: BTreeMap<EnvironmentName, EnvironmentPolicy>,
+    /// The servers whose tools it holds.
+    pub servers: Vec<CatalogServer>,
+}
+
+/// A server of a catalog.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CatalogServer {
+    /// Its name.
+    pub name: ServerName,
+    /// Where it is found, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub source: Option<ServerSource>,
+    /// Which of its tools belong to the catalog.
+    #[serde(skip_serializing_if = "Selection::is_all", default)]
+    pub tools: Selection,
+}
+
+impl CatalogServer {
+    /// All tools of a server.
+    #[must_use]
+    pub fn all(name: ServerName) -> Self {
+        Self { name, source: None, tools: Selection::default() }
+    }
 }
 
 /// An approved, immutable version of a catalog.
@@ -295,12 +278,19 @@ pub struct Draft {
     pub digest: Digest,
     /// What changed since `base`, judged under the catalog's policy when the draft was made.
     pub report: Report,
+    /// What changed since older versions, where the policy looks [further back](policy::Against): of each contract that
+    /// `base` has no more.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub earlier: Vec<Report>,
     /// What became of it.
     pub status: DraftStatus,
     /// Who made it.
     pub created_by: String,
     /// When.
     pub created_at: DateTime<Utc>,
+    /// Who edited it since.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub edited_by: Vec<String>,
     /// Who decided, when decided.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decided_by: Option<String>,
@@ -313,6 +303,19 @@ pub struct Draft {
     /// The version it became.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub version: Option<CatalogVersion>,
+}
+
+impl Draft {
+    /// Its report, and those against older versions.
+    pub fn reports(&self) -> impl Iterator<Item = &Report> {
+        std::iter::once(&self.report).chain(&self.earlier)
+    }
+
+    /// Whether this person had a part in what it holds.
+    #[must_use]
+    pub fn is_author(&self, actor: &str) -> bool {
+        self.created_by == actor || self.edited_by.iter().any(|editor| editor == actor)
+    }
 }
 
 /// Where an environment points for one catalog.
@@ -388,6 +391,121 @@ pub struct Move {
     pub actor: String,
     /// When.
     pub at: DateTime<Utc>,
+    /// What it was made on.
+    #[serde(default)]
+    pub grounds: Grounds,
+}
+
+/// What a move was made on, as it was then.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Grounds {
+    /// The verdict on what changes for whoever uses the environment; absent for the first move.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub verdict: Option<Verdict>,
+    /// The decisions and waivers, by number, that let changes pass which would have blocked.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub decisions: Vec<i64>,
+    /// Who had approved the version.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub approvers: Vec<String>,
+    /// What the servers were found to serve.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub probed: Vec<Probed>,
+    /// The gates that stood in the way and were overridden, by code.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub overridden: Vec<String>,
+    /// Whether it was an emergency.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub emergency: bool,
+}
+
+/// What a server was found to serve of what a version pins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Probed {
+    /// The server that the contracts came from.
+    pub server: ServerName,
+    /// The registered server that was asked, where it is another.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub asked: Option<ServerName>,
+    /// What was found.
+    pub answer: ProbeAnswer,
+    /// Pinned tools that it serves otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub changed: Vec<String>,
+    /// Pinned tools that it does not serve.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub missing: Vec<String>,
+    /// What happened, where it could not be asked.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub message: String,
+}
+
+/// In one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeAnswer {
+    /// It serves every pinned contract; what else it serves does not matter.
+    Serves,
+    /// It does not.
+    Differs,
+    /// It could not be listed.
+    Unreachable,
+    /// Nobody registered it, so it cannot be asked.
+    Unregistered,
+}
+
+impl ProbeAnswer {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Serves => "serves",
+            Self::Differs => "differs",
+            Self::Unreachable => "unreachable",
+            Self::Unregistered => "unregistered",
+        }
+    }
+}
+
+impl Probed {
+    /// One sentence.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let server = self.asked.as_ref().unwrap_or(&self.server);
+        let listed = |tools: &[String]| tools.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
+        match self.answer {
+            ProbeAnswer::Serves => format!("server `{server}` serves what is pinned"),
+            ProbeAnswer::Unregistered => format!("server `{server}` is not registered, so it was not asked"),
+            ProbeAnswer::Unreachable => format!("server `{server}` could not be listed: {}", self.message),
+            ProbeAnswer::Differs => {
+                let changed =
+                    (!self.changed.is_empty()).then(|| format!("serves otherwise {}", listed(&self.changed)));
+                let missing =
+                    (!self.missing.is_empty()).then(|| format!("does not serve {}", listed(&self.missing)));
+                let both: Vec<String> = changed.into_iter().chain(missing).collect();
+                format!("server `{server}` {}", both.join(" and "))
+            }
+        }
+    }
+}
+
+/// An environment in which nothing moves for now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Freeze {
+    /// The environment.
+    pub environment: EnvironmentName,
+    /// The only catalog that is frozen there; all where absent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub catalog: Option<CatalogName>,
+    /// Why.
+    pub reason: String,
+    /// Who froze it.
+    pub actor: String,
+    /// When.
+    pub at: DateTime<Utc>,
 }
 
 /// One row of the append-only, hash-chained audit log.
@@ -401,7 +519,9 @@ pub struct Event {
     /// Who.
     pub actor: String,
     /// What: `snapshot.recorded`, `catalog.applied`, `draft.created`, `draft.approved`, `draft.rejected`,
-    /// `draft.superseded`, `version.imported`, `server.registered`, `server.removed`, `environment.promoted`, `environment.rolled-back`, `environment.hold-released`.
+    /// `draft.superseded`, `draft.edited`, `draft.endorsed` (an approval that others have to follow), `draft.commented`,
+    /// `change.decided`, `version.imported`, `server.registered`, `server.removed`, `environment.promoted`,
+    /// `environment.rolled-back`, `environment.hold-released`, `environment.frozen`, `environment.unfrozen`.
     pub kind: String,
     /// The object it happened to: `server/github`, `catalog/orders`, `environment/production`.
     pub subject: String,

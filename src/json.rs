@@ -267,6 +267,12 @@ impl Digest {
         &self.0
     }
 
+    /// The 64 hex digits.
+    #[must_use]
+    pub fn hex(&self) -> &str {
+        &self.0["sha256:".len()..]
+    }
+
     /// The first twelve hex digits, for people.
     #[must_use]
     pub fn short(&self) -> &str {

@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     catalog::{
-        Catalog, CatalogVersion, Content, Draft, DraftStatus, EnvironmentPointer, Event, Move, ServerSpec,
-        Version, event::NewEvent,
+        Catalog, CatalogVersion, Content, Draft, DraftStatus, EnvironmentPointer, Event, Freeze, Move,
+        ServerSpec, Version,
+        event::NewEvent,
+        review::{Approval, Comment, Decision},
     },
     contract::Contract,
     diff::Report,
@@ -36,6 +38,9 @@ pub enum StoreError {
     /// snapshot than the draft pins.
     #[error("the draft's state has changed")]
     DraftChanged,
+    /// Something that the write was decided on has changed since it was read; see [`Basis`].
+    #[error("what the decision rests on has changed")]
+    Outdated,
     /// The version exists already, with other content.
     #[error("the version exists")]
     VersionExists,
@@ -144,15 +149,19 @@ pub struct NewDraft {
     pub content: Content,
     /// The judgement.
     pub report: Report,
+    /// The same against older versions.
+    pub earlier: Vec<Report>,
+    /// What it was decided on, as far as that was not said yet: that nobody is at work on the draft that it supersedes.
+    pub basis: Basis,
     /// Who.
     pub created_by: String,
     /// When.
     pub created_at: DateTime<Utc>,
 }
 
-/// Who decided, when and why.
+/// Who ended a draft, when and why.
 #[derive(Debug, Clone)]
-pub struct Decision {
+pub struct Ending {
     /// Who.
     pub actor: String,
     /// When.
@@ -171,9 +180,69 @@ pub struct Idempotency {
     pub request: Digest,
 }
 
+/// What a write was decided on: everything that was known of these subjects of [events](Event::subject) when the log
+/// ended with `seq`. The write is refused as [`StoreError::Outdated`] where one of them has a later event, so that what is
+/// written was judged on what stood then, whoever else writes at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Basis {
+    /// The last event that was read before anything else was.
+    pub seq: i64,
+    /// `catalog/orders`, `environment/staging`.
+    pub subjects: Vec<String>,
+}
+
+/// Settings of a catalog to be kept.
+#[derive(Debug, Clone)]
+pub struct NewSettings<'a> {
+    /// The settings.
+    pub catalog: &'a Catalog,
+    /// Whether a document says so, which the next one is compared with. A catalog's first settings always count so.
+    pub by_document: bool,
+    /// A version that comes with them.
+    pub version: Option<&'a Version>,
+    /// What it was decided on.
+    pub basis: Basis,
+}
+
+/// Decisions to be kept; they get their numbers in this order.
+pub type NewDecisions = Vec<Decision>;
+
+/// An approval of a draft. [`StoreError::DraftChanged`] where the draft is not pending with this digest any more.
+#[derive(Debug, Clone)]
+pub struct NewApproval {
+    /// The approval.
+    pub approval: Approval,
+    /// The changes that are accepted with it.
+    pub accepted: NewDecisions,
+    /// The version that the draft becomes, where this was the last approval that it needed, and the version that has to
+    /// be the newest until then.
+    pub version: Option<(Version, Option<CatalogVersion>)>,
+    /// What it was decided on.
+    pub basis: Basis,
+}
+
+/// An edit of a pending draft.
+#[derive(Debug, Clone)]
+pub struct NewEdit {
+    /// The draft.
+    pub draft: i64,
+    /// What the editor saw. [`StoreError::DraftChanged`] where it holds something else now.
+    pub seen: Digest,
+    /// What it holds from now on.
+    pub content: Content,
+    /// The judgement of that.
+    pub report: Report,
+    /// The same against older versions.
+    pub earlier: Vec<Report>,
+    /// Who.
+    pub editor: String,
+}
+
 /// A pointer move to be made. `order.generation - 1` is the generation that has to stand now.
 #[derive(Debug, Clone)]
 pub struct NewMove {
+    /// What it was decided on.
+    pub basis: Basis,
     /// The move as it will stand in the history.
     pub order: Move,
     /// The retry key, if the caller gave one.
@@ -243,9 +312,13 @@ pub trait Catalogs: Send + Sync {
     async fn catalogs(&self) -> Result<Vec<Catalog>>;
     /// One catalog.
     async fn catalog(&self, name: &CatalogName) -> Result<Option<Catalog>>;
+    /// What a catalog was set to when it was made, or by the last document that was applied; see [`App::apply`].
+    ///
+    /// [`App::apply`]: crate::app::App::apply
+    async fn applied(&self, name: &CatalogName) -> Result<Option<Catalog>>;
     /// Creates or replaces a catalog's settings, and adds a version where one is given. All events, or none.
     /// [`StoreError::VersionExists`] where that number is taken.
-    async fn apply(&self, catalog: &Catalog, version: Option<&Version>, events: Vec<NewEvent>) -> Result<()>;
+    async fn apply(&self, new: NewSettings<'_>, events: Vec<NewEvent>) -> Result<()>;
     /// A catalog's versions, newest first.
     async fn versions(&self, catalog: &CatalogName) -> Result<Vec<Version>>;
     /// The numbers of a catalog's versions, newest first.
@@ -266,22 +339,28 @@ pub trait Catalogs: Send + Sync {
     async fn open_draft(&self, draft: NewDraft, event: NewEvent) -> Result<Draft>;
     /// Ends a pending draft without a version: rejected or superseded. [`StoreError::DraftChanged`] where it is not
     /// pending any more.
-    async fn close_draft(
-        &self,
-        id: i64,
-        status: DraftStatus,
-        decision: &Decision,
-        event: NewEvent,
-    ) -> Result<()>;
-    /// Makes a pending draft this version. [`StoreError::DraftChanged`] where it is not pending any more, or `base`
-    /// is not the newest version any more.
-    async fn approve(
-        &self,
-        id: i64,
-        base: Option<CatalogVersion>,
-        version: &Version,
-        event: NewEvent,
-    ) -> Result<()>;
+    async fn close_draft(&self, id: i64, status: DraftStatus, ending: &Ending, event: NewEvent)
+    -> Result<()>;
+}
+
+/// Reviews: what was decided, approved and said.
+#[async_trait]
+pub trait Reviews: Send + Sync {
+    /// Everything that was ever decided on changes of a catalog, in order.
+    async fn decisions(&self, catalog: &CatalogName) -> Result<Vec<Decision>>;
+    /// Keeps decisions, all or none; answers them with their numbers.
+    async fn decide(&self, decisions: NewDecisions, event: NewEvent) -> Result<Vec<Decision>>;
+    /// The approvals of a draft, in order; also of what it held before it was edited.
+    async fn approvals(&self, draft: i64) -> Result<Vec<Approval>>;
+    /// Approves a draft, and makes it a version where it says so. An approver who had approved the same already is kept
+    /// once.
+    async fn approve(&self, new: NewApproval, events: Vec<NewEvent>) -> Result<()>;
+    /// Changes what a pending draft holds.
+    async fn edit_draft(&self, edit: NewEdit, event: NewEvent) -> Result<()>;
+    /// What was said of a draft, in order.
+    async fn comments(&self, draft: i64) -> Result<Vec<Comment>>;
+    /// Keeps a remark; answers it with its number.
+    async fn comment(&self, comment: Comment, event: NewEvent) -> Result<Comment>;
 }
 
 /// Pointers and their moves.
@@ -321,11 +400,29 @@ pub trait Environments: Send + Sync {
     ) -> Result<()>;
 }
 
+/// Environments in which nothing moves for now.
+#[async_trait]
+pub trait Freezes: Send + Sync {
+    /// Every freeze, by environment and catalog.
+    async fn freezes(&self) -> Result<Vec<Freeze>>;
+    /// Freezes; false, and no event, where that is frozen already.
+    async fn freeze(&self, freeze: &Freeze, event: NewEvent) -> Result<bool>;
+    /// Ends a freeze; false, and no event, where there is none.
+    async fn unfreeze(
+        &self,
+        environment: &EnvironmentName,
+        catalog: Option<&CatalogName>,
+        event: NewEvent,
+    ) -> Result<bool>;
+}
+
 /// The audit log; written by every other write.
 #[async_trait]
 pub trait Events: Send + Sync {
     /// The newest events first.
     async fn events(&self, limit: usize) -> Result<Vec<Event>>;
+    /// The number of the newest event; 0 where there is none.
+    async fn last_event(&self) -> Result<i64>;
     /// Adds an event of something that was seen, and that no other write stands for.
     async fn note(&self, event: NewEvent) -> Result<()>;
     /// Events in order, from the one after `seq`.
@@ -383,6 +480,6 @@ pub trait Polls: Send + Sync {
 }
 
 /// All of it, as one object.
-pub trait Store: Snapshots + Servers + Polls + Catalogs + Environments + Events {}
+pub trait Store: Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Events {}
 
-impl<T: Snapshots + Servers + Polls + Catalogs + Environments + Events> Store for T {}
+impl<T: Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Events> Store for T {}

@@ -8,12 +8,12 @@ use super::{
 };
 use crate::{
     catalog::{
-        Catalog, CatalogVersion, DraftStatus, ServerSource, ServerSpec, Version,
+        Catalog, CatalogServer, CatalogVersion, DraftStatus, ServerSpec, Version,
         document::{self, Document},
     },
     config,
     name::{CatalogName, ServerName},
-    store::StoreError,
+    store::{NewSettings, StoreError},
 };
 
 impl App {
@@ -32,6 +32,7 @@ impl App {
                 invalid(format!("{name}: {e}")).help("name the catalog in the document: `catalog: NAME`")
             })?,
         };
+        let basis = self.basis([format!("catalog/{catalog}")]).await?;
         let before = self.store.catalog(&catalog).await?;
         let after = applied(before.as_ref(), catalog, &document);
         let version = self.imported(&after, &document, name, actor).await?;
@@ -48,7 +49,8 @@ impl App {
                 let data = json!({ "source": name, "version": version.version, "digest": version.digest });
                 events.push(self.event(actor, "version.imported", subject, data));
             }
-            match self.store.apply(&after, version.as_ref(), events).await {
+            let new = NewSettings { catalog: &after, by_document: true, version: version.as_ref(), basis };
+            match self.store.apply(new, events).await {
                 Err(StoreError::VersionExists) => return Err(version_exists(&after.name, document.version)),
                 done => done?,
             }
@@ -217,24 +219,35 @@ impl App {
 /// The catalog's settings after a document: `policy` and `servers` replace what was there, or stay where the document
 /// leaves them out. Where a server is found is not forgotten by a document that does not say.
 fn applied(before: Option<&Catalog>, name: CatalogName, document: &Document) -> Catalog {
-    let known: &[(ServerName, Option<ServerSource>)] = before.map_or(&[], |c| &c.servers);
-    let mut servers: Vec<(ServerName, Option<ServerSource>)> =
-        document.servers.iter().map(|s| (s.name.clone(), s.source.clone())).collect();
+    let known = |name: &ServerName| before.and_then(|c| c.servers.iter().find(|s| s.name == *name));
+    let mut servers: Vec<CatalogServer> = document
+        .servers
+        .iter()
+        .map(|said| {
+            let known = known(&said.name);
+            CatalogServer {
+                name: said.name.clone(),
+                source: said.source.clone().or_else(|| known?.source.clone()),
+                tools: said.selection.clone().or_else(|| Some(known?.tools.clone())).unwrap_or_default(),
+            }
+        })
+        .collect();
     if servers.is_empty() {
-        servers = known.to_vec();
+        servers = before.map(|c| c.servers.clone()).unwrap_or_default();
     }
     for named in document.tools.iter().flatten().filter_map(|m| m.server.as_ref()) {
-        if !servers.iter().any(|(name, _)| name == named) {
-            servers.push((named.clone(), None));
+        if !servers.iter().any(|server| server.name == *named) {
+            servers.push(known(named).cloned().unwrap_or_else(|| CatalogServer::all(named.clone())));
         }
     }
-    for (name, source) in &mut servers {
-        if source.is_none() {
-            *source = known.iter().find(|(n, _)| n == name).and_then(|(_, s)| s.clone());
-        }
+    let policy = document.policy.clone().or_else(|| before.map(|c| c.policy.clone()));
+    let environments = document.environments.clone().or_else(|| before.map(|c| c.environments.clone()));
+    Catalog {
+        name,
+        policy: policy.unwrap_or_default(),
+        environments: environments.unwrap_or_default(),
+        servers,
     }
-    let policy = document.policy.clone().or(before.map(|c| c.policy.clone()));
-    Catalog { name, policy: policy.unwrap_or_default(), servers }
 }
 
 /// A catalog's settings as its event tells them: where servers are found without what may be secret in it, because the
@@ -243,9 +256,20 @@ pub(super) fn settings(catalog: &Catalog) -> Value {
     let servers: Vec<Value> = catalog
         .servers
         .iter()
-        .map(|(name, source)| json!({ "name": name, "source": source.as_ref().map(servers::shown) }))
+        .map(|server| {
+            let source = server.source.as_ref().map(servers::shown);
+            if server.tools.is_all() {
+                json!({ "name": server.name, "source": source })
+            } else {
+                json!({ "name": server.name, "source": source, "tools": server.tools })
+            }
+        })
         .collect();
-    json!({ "policy": catalog.policy, "servers": servers })
+    let mut settings = json!({ "policy": catalog.policy, "servers": servers });
+    if !catalog.environments.is_empty() {
+        settings["environments"] = json!(catalog.environments);
+    }
+    settings
 }
 
 fn version_exists(catalog: &CatalogName, version: Option<CatalogVersion>) -> AppError {

@@ -10,7 +10,7 @@ use super::{App, AppError, Kind, view};
 use crate::{
     catalog::{CatalogVersion, Policy},
     contract::Contract,
-    diff::{Assumption, Calls, Formats, Level, Options, Report, Side, diff_with_calls},
+    diff::{Calls, Level, Options, Report, Side, diff_with_calls},
     mcp::{self, Limits, Source},
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{Evidence, Listing, Outcome},
@@ -130,7 +130,7 @@ impl App {
         for name in &catalogs {
             policies.extend(self.store.catalog(name).await?.map(|catalog| catalog.policy));
         }
-        Ok(policies.into_iter().reduce(stricter).unwrap_or_default())
+        Ok(policies.into_iter().reduce(Policy::and).unwrap_or_default())
     }
 
     /// Whether [`App::side`] takes this for a catalog: a server and a catalog may have the same name.
@@ -141,24 +141,6 @@ impl App {
             Err(_) => false,
         })
     }
-}
-
-fn stricter(a: Policy, b: Policy) -> Policy {
-    let assume = if a.assume == Assumption::Strict { a.assume } else { b.assume };
-    let mut fail_on = a.fail_on;
-    for level in b.fail_on {
-        if !fail_on.contains(&level) {
-            fail_on.push(level);
-        }
-    }
-    // What is asserted can break; what may be either can be a risk.
-    let rank = |formats| match formats {
-        Formats::Assert => 2,
-        Formats::Risky => 1,
-        Formats::Annotate => 0,
-    };
-    let formats = if rank(a.formats) >= rank(b.formats) { a.formats } else { b.formats };
-    Policy { assume, formats, fail_on }
 }
 
 /// Diffs that compute at once. More would only take turns on the cores, and each holds two lists in memory.
@@ -259,14 +241,5 @@ mod tests {
                 .to_owned())
         );
         assert!(check(&["orders"], Some("mail")).is_err_and(|e| e.contains("holds no server `mail`")));
-    }
-
-    #[test]
-    fn of_two_policies_the_stricter_holds() {
-        let strict =
-            Policy { assume: Assumption::Strict, formats: Formats::Annotate, fail_on: vec![Level::Risky] };
-        let both = stricter(Policy::default(), strict);
-        assert_eq!(both.assume, Assumption::Strict);
-        assert_eq!(both.fail_on, [Level::Breaking, Level::Undecided, Level::Risky]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{App, AppError, Kind, MoveRequest};
+use super::{App, AppError, Kind, MoveRequest, Overrides};
 use crate::{
     catalog::{CatalogVersion, Draft, DraftStatus},
     mcp::Source,
@@ -79,7 +79,11 @@ async fn release(
 }
 
 async fn approve(app: &App, draft: Draft, reason: &str) -> Result<CatalogVersion, AppError> {
-    Ok(app.approve(&draft.catalog, draft.id, false, reason, ACTOR).await?.version)
+    let approved = app.approve(&draft.catalog, draft.id, false, reason, ACTOR).await?;
+    let version = approved.version.ok_or_else(|| {
+        AppError::new(Kind::Internal, "demo-unapproved", "the demo's policy asks for more approvals")
+    })?;
+    Ok(version.version)
 }
 
 async fn promote(
@@ -98,6 +102,7 @@ async fn promote(
         reason: reason.to_owned(),
         actor: ACTOR.to_owned(),
         idempotency_key: None,
+        overrides: Overrides::default(),
     };
     app.promote(&request).await.map(|_| ())
 }

@@ -1,4 +1,6 @@
-//! Drafts: how they form, and how a review ends.
+//! Drafts: how they form.
+
+use std::collections::BTreeMap;
 
 use serde_json::json;
 
@@ -6,18 +8,26 @@ use super::{
     App, AppError, Kind,
     catalogs::settings,
     check::compared,
-    reason,
+    earlier,
     sides::{self, Unpinned},
 };
 use crate::{
     catalog::{
-        Catalog, CatalogVersion, Draft, DraftStatus, Policy, ServerPin, Version,
+        Catalog, CatalogServer, Content, Draft, DraftStatus, Member, Policy, ServerPin, Version,
         draft::{self, Release},
+        policy::Against,
     },
     diff::{Assumption, Options, Report, Side},
     name::{CatalogName, ServerName},
-    store::{Decision, NewDraft, StoreError},
+    store::{Ending, NewDraft, NewSettings, StoreError},
 };
+
+/// What a draft would hold, judged.
+pub(super) struct Judged {
+    pub(super) content: Content,
+    pub(super) report: Report,
+    pub(super) earlier: Vec<Report>,
+}
 
 /// What forming a draft led to.
 pub(super) enum Formed {
@@ -25,6 +35,8 @@ pub(super) enum Formed {
     New(Box<Draft>),
     /// This one waits already.
     Pending(Box<Draft>),
+    /// Somebody is at work on this one, so what is newer waits behind it and is drafted when that is decided.
+    Queued(Box<Draft>),
     /// This one was refused, and nothing changed since.
     Rejected(Box<NewDraft>),
     /// The catalog's newest version is what its servers offer.
@@ -45,7 +57,7 @@ impl App {
     ) -> Result<Draft, AppError> {
         let catalog = self.catalog_with(catalog, servers, actor).await?;
         match self.form_draft(&catalog, actor).await? {
-            Formed::New(draft) | Formed::Pending(draft) => Ok(*draft),
+            Formed::New(draft) | Formed::Pending(draft) | Formed::Queued(draft) => Ok(*draft),
             // Asked for by name, what was refused is put up for review once more.
             Formed::Rejected(new) => self.open_draft(*new, actor).await,
             Formed::Nothing => {
@@ -92,138 +104,101 @@ impl App {
             None => None,
         };
         let baseline = self.baseline(base.as_ref()).await?;
-        let mut releases = Vec::new();
-        for pin in draft.content.servers {
-            let (_, contracts) = self.contracts(&pin.server, &pin.snapshot).await?;
-            releases.push(Release { pin, contracts });
-        }
+        let releases = self.releases_of(&draft.content).await?;
         let options = Options { assume: assumption, formats: draft.report.formats };
         compared(baseline, sides::candidate(draft.report.candidate, &releases), options).await
     }
 
-    /// Makes a pending draft an approved version. Where the catalog's policy blocks its report, `accept_breaking` has
-    /// to be true, and a reason is always needed. Absolute findings cannot be accepted.
-    ///
-    /// # Errors
-    /// Where the draft is not pending, its base is not the newest version any more, or the policy blocks it.
-    pub async fn approve(
-        &self,
-        catalog: &CatalogName,
-        id: i64,
-        accept_breaking: bool,
-        why: &str,
-        actor: &str,
-    ) -> Result<Version, AppError> {
-        let why = reason(why)?;
-        let draft = self.pending_draft(catalog, id).await?;
-        let numbers = self.store.version_numbers(catalog).await?;
-        let newest = numbers.first().copied();
-        if newest != draft.base {
-            return Err(stale_draft(&draft, newest));
-        }
-        let policy = self.known_catalog(catalog).await?.policy;
-        if policy.options() != draft.report.options() {
-            return Err(judged_otherwise(&draft, &policy));
-        }
-        passes(&policy, &draft, accept_breaking)?;
-        let now = self.now();
-        // A version that was imported from a later day must not be overtaken by one with a lower number.
-        let day = newest.map_or(now.date_naive(), |v| v.date().max(now.date_naive()));
-        let version = Version {
-            catalog: catalog.clone(),
-            version: CatalogVersion::next(day, numbers),
-            digest: draft.digest.clone(),
-            content: draft.content.clone(),
-            draft: Some(id),
-            approved_by: actor.to_owned(),
-            reason: why,
-            approved_at: now,
-        };
-        let data = json!({
-            "draft": id, "version": version.version, "digest": version.digest, "reason": version.reason,
-            "verdict": draft.report.verdict, "requiredBump": draft.report.required_bump,
-            "acceptedBreaking": accept_breaking,
-        });
-        let event = self.event(actor, "draft.approved", format!("catalog/{catalog}"), data);
-        match self.store.approve(id, draft.base, &version, event).await {
-            Ok(()) => Ok(version),
-            Err(StoreError::DraftChanged | StoreError::VersionExists) => {
-                // Somebody was faster; say what there is now.
-                let draft = self.pending_draft(catalog, id).await?;
-                let newest = self.store.version_numbers(catalog).await?.first().copied();
-                Err(stale_draft(&draft, newest))
-            }
-            Err(e) => Err(e.into()),
-        }
-    }
-
-    /// Refuses a pending draft, for good.
-    ///
-    /// # Errors
-    /// Where the draft is not pending.
-    pub async fn reject(
-        &self,
-        catalog: &CatalogName,
-        id: i64,
-        why: &str,
-        actor: &str,
-    ) -> Result<Draft, AppError> {
-        let why = reason(why)?;
-        let draft = self.pending_draft(catalog, id).await?;
-        let data = json!({ "draft": id, "reason": why, "verdict": draft.report.verdict });
-        let event = self.event(actor, "draft.rejected", format!("catalog/{catalog}"), data);
-        let decision = Decision { actor: actor.to_owned(), at: event.at, reason: why };
-        match self.store.close_draft(id, DraftStatus::Rejected, &decision, event).await {
-            Err(StoreError::DraftChanged) => {
-                self.pending_draft(catalog, id).await?;
-            }
-            done => done?,
-        }
-        self.get_draft(catalog, id).await
-    }
-
     /// Forms the draft that a catalog's servers ask for, if they ask for one.
     pub(super) async fn form_draft(&self, catalog: &Catalog, actor: &str) -> Result<Formed, AppError> {
+        let basis = self.basis([format!("catalog/{}", catalog.name)]).await?;
         let releases = self.releases(catalog).await?;
         let base = self.store.latest_version(&catalog.name).await?;
-        let baseline = self.baseline(base.as_ref()).await?;
-        let label = releases.iter().map(|r| format!("{}@{}", r.pin.server, r.pin.snapshot.short()));
-        let label = label.collect::<Vec<_>>().join(", ");
-        let report = compared(baseline, sides::candidate(label, &releases), catalog.policy.options()).await?;
-        let older = match &base {
-            Some(base) if draft::has_newcomers(base, &releases) => self.store.versions(&catalog.name).await?,
-            Some(_) | None => Vec::new(),
-        };
-        let content = draft::content(base.as_ref(), &older, &releases, &report);
+        let Judged { content, report, earlier } = self.judged(catalog, base.as_ref(), &releases).await?;
         let last = self.store.latest_draft(&catalog.name).await?;
-        if base.as_ref().is_some_and(|b| b.content.same_contracts(&content)) && report.tools.is_empty() {
-            if let Some(pending) = last.filter(|d| d.status == DraftStatus::Pending) {
-                self.supersede(&pending, actor).await?;
+        let under_review = match &last {
+            Some(d) if d.status == DraftStatus::Pending && d.base == base.as_ref().map(|b| b.version) => {
+                self.is_under_review(d).await?
             }
-            return Ok(Formed::Nothing);
+            Some(_) | None => false,
+        };
+        if base.as_ref().is_some_and(|b| b.content.same_contracts(&content)) && report.tools.is_empty() {
+            return match last.filter(|d| d.status == DraftStatus::Pending) {
+                Some(pending) if under_review => Ok(Formed::Queued(Box::new(pending))),
+                Some(pending) => {
+                    self.supersede(&pending, actor).await?;
+                    Ok(Formed::Nothing)
+                }
+                None => Ok(Formed::Nothing),
+            };
         }
         let new = NewDraft {
             catalog: catalog.name.clone(),
             base: base.map(|b| b.version),
             content,
             report,
+            earlier,
+            basis,
             created_by: actor.to_owned(),
             created_at: self.now(),
         };
-        let last = last.filter(|d| {
+        let same = |d: &Draft| {
             d.base == new.base
                 && d.digest == new.content.digest()
                 && d.report.options() == new.report.options()
                 && d.report.tools == new.report.tools
-        });
+        };
         match last {
-            Some(draft) if draft.status == DraftStatus::Pending => Ok(Formed::Pending(Box::new(draft))),
-            Some(draft) if draft.status == DraftStatus::Rejected => Ok(Formed::Rejected(Box::new(new))),
+            Some(draft) if draft.status == DraftStatus::Pending && same(&draft) => {
+                Ok(Formed::Pending(Box::new(draft)))
+            }
+            Some(draft) if under_review => Ok(Formed::Queued(Box::new(draft))),
+            Some(draft) if draft.status == DraftStatus::Rejected && same(&draft) => {
+                Ok(Formed::Rejected(Box::new(new)))
+            }
             Some(_) | None => Ok(Formed::New(Box::new(self.open_draft(new, actor).await?))),
         }
     }
 
-    async fn open_draft(&self, new: NewDraft, actor: &str) -> Result<Draft, AppError> {
+    /// What a draft of these releases holds, and what that means for whoever relies on `base` or on what was before it.
+    pub(super) async fn judged(
+        &self,
+        catalog: &Catalog,
+        base: Option<&Version>,
+        releases: &[Release],
+    ) -> Result<Judged, AppError> {
+        let baseline = self.baseline(base).await?;
+        let label = releases.iter().map(|r| format!("{}@{}", r.pin.server, r.pin.snapshot.short()));
+        let candidate = sides::candidate(label.collect::<Vec<_>>().join(", "), releases);
+        let options = catalog.policy.options();
+        let report = compared(baseline, candidate.clone(), options).await?;
+        let looks_back = catalog.policy.against != Against::Latest;
+        let older = match base {
+            Some(base) if looks_back || draft::has_newcomers(base, releases) => {
+                self.store.versions(&catalog.name).await?
+            }
+            Some(_) | None => Vec::new(),
+        };
+        let content = draft::content(base, &older, releases, &report);
+        let earlier = match base {
+            Some(base) if looks_back => {
+                let live = self.ever_live(&catalog.name, None).await?;
+                let older = earlier::scope(catalog.policy.against, base, &older, &live);
+                self.against_earlier(&older, &candidate, options).await?
+            }
+            Some(_) | None => Vec::new(),
+        };
+        Ok(Judged { content, report, earlier })
+    }
+
+    /// Whether somebody is at work on a pending draft, so that a newer snapshot waits behind it.
+    async fn is_under_review(&self, draft: &Draft) -> Result<bool, AppError> {
+        Ok(!draft.edited_by.is_empty()
+            || self.store.approvals(draft.id).await?.iter().any(|a| a.digest == draft.digest)
+            || !self.store.comments(draft.id).await?.is_empty())
+    }
+
+    pub(super) async fn open_draft(&self, new: NewDraft, actor: &str) -> Result<Draft, AppError> {
         let catalog = new.catalog.clone();
         let data = json!({
             "base": new.base, "digest": new.content.digest(), "verdict": new.report.verdict,
@@ -231,9 +206,10 @@ impl App {
         });
         let event = self.event(actor, "draft.created", format!("catalog/{catalog}"), data);
         match self.store.open_draft(new, event).await {
-            Err(StoreError::DraftChanged) => {
+            Err(StoreError::DraftChanged | StoreError::Outdated) => {
                 let message = format!(
-                    "catalog `{catalog}` got a new version, or one of its servers a newer snapshot, while its draft was made"
+                    "catalog `{catalog}` got a new version or decision, or one of its servers a newer snapshot, while its draft \
+                     was made"
                 );
                 Err(AppError::new(Kind::Conflict, "stale-draft", message).help("draft again"))
             }
@@ -250,8 +226,8 @@ impl App {
             json!({ "draft": draft.id }),
         );
         let reason = "the servers offer the newest version again".to_owned();
-        let decision = Decision { actor: actor.to_owned(), at: event.at, reason };
-        match self.store.close_draft(draft.id, DraftStatus::Superseded, &decision, event).await {
+        let ending = Ending { actor: actor.to_owned(), at: event.at, reason };
+        match self.store.close_draft(draft.id, DraftStatus::Superseded, &ending, event).await {
             Err(StoreError::DraftChanged) => Ok(()), // decided meanwhile
             done => Ok(done?),
         }
@@ -263,6 +239,7 @@ impl App {
         servers: &[ServerName],
         actor: &str,
     ) -> Result<Catalog, AppError> {
+        let basis = self.basis([format!("catalog/{name}")]).await?;
         let before = self.store.catalog(name).await?;
         if before.is_none() && servers.is_empty() {
             return self.known_catalog(name).await;
@@ -270,11 +247,12 @@ impl App {
         let mut catalog = before.clone().unwrap_or_else(|| Catalog {
             name: name.clone(),
             policy: Policy::default(),
+            environments: BTreeMap::new(),
             servers: Vec::new(),
         });
         for server in servers {
-            if !catalog.servers.iter().any(|(known, _)| known == server) {
-                catalog.servers.push((server.clone(), None));
+            if !catalog.servers.iter().any(|known| known.name == *server) {
+                catalog.servers.push(CatalogServer::all(server.clone()));
             }
         }
         if before.as_ref() != Some(&catalog) {
@@ -282,7 +260,8 @@ impl App {
             self.releases(&catalog).await?;
             let data = settings(&catalog);
             let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), data);
-            self.store.apply(&catalog, None, vec![event]).await?;
+            let new = NewSettings { catalog: &catalog, by_document: false, version: None, basis };
+            self.store.apply(new, vec![event]).await?;
         }
         Ok(catalog)
     }
@@ -291,11 +270,13 @@ impl App {
     /// without tools.
     async fn releases(&self, catalog: &Catalog) -> Result<Vec<Release>, AppError> {
         let mut releases = Vec::new();
-        for (server, _) in &catalog.servers {
+        for CatalogServer { name: server, tools, .. } in &catalog.servers {
             let Some(digest) = self.store.last_ok(server).await?.and_then(|row| row.digest) else {
                 return Err(self.no_snapshot(server).await?);
             };
-            let (snapshot, contracts) = self.contracts(server, &digest).await?;
+            let (snapshot, mut contracts) = self.contracts(server, &digest).await?;
+            let selected = tools.matcher();
+            contracts.retain(|contract| selected.holds(&contract.name));
             let pin = ServerPin { server: server.clone(), snapshot: digest, provenance: snapshot.provenance };
             releases.push(Release { pin, contracts });
         }
@@ -304,6 +285,20 @@ impl App {
                 format!("catalog `{}` holds no server, so there is nothing to draft from", catalog.name);
             return Err(AppError::new(Kind::Invalid, "no-servers", message)
                 .help("name servers, or list them under `servers` in the catalog's document"));
+        }
+        Ok(releases)
+    }
+
+    /// The releases that a content pins, with the contracts that it holds and no others.
+    pub(super) async fn releases_of(&self, content: &Content) -> Result<Vec<Release>, AppError> {
+        let mut releases = Vec::new();
+        for pin in &content.servers {
+            let (_, mut contracts) = self.contracts(&pin.server, &pin.snapshot).await?;
+            contracts.retain(|contract| {
+                let held = |m: &Member| m.tool == contract.name && m.server.as_ref() == Some(&pin.server);
+                content.members.iter().any(held)
+            });
+            releases.push(Release { pin: pin.clone(), contracts });
         }
         Ok(releases)
     }
@@ -320,7 +315,7 @@ impl App {
     }
 
     /// What callers rely on now; nothing, where nothing is approved yet.
-    async fn baseline(&self, base: Option<&Version>) -> Result<Side, AppError> {
+    pub(super) async fn baseline(&self, base: Option<&Version>) -> Result<Side, AppError> {
         match base {
             None => Ok(Side { label: "nothing".to_owned(), servers: Vec::new() }),
             Some(base) => {
@@ -329,60 +324,4 @@ impl App {
             }
         }
     }
-
-    async fn pending_draft(&self, catalog: &CatalogName, id: i64) -> Result<Draft, AppError> {
-        let draft = self.get_draft(catalog, id).await?;
-        if draft.status == DraftStatus::Pending {
-            return Ok(draft);
-        }
-        let by = draft.decided_by.as_deref().unwrap_or("someone");
-        let at = draft.decided_at.map(|at| format!(" on {}", super::shown(at))).unwrap_or_default();
-        let message = format!("draft `d-{id}` is {} already, by {by}{at}", draft.status.as_str());
-        Err(AppError::new(Kind::Conflict, "draft-decided", message).help("a decision is final; draft again"))
-    }
-}
-
-/// Whether a policy lets a draft become a version.
-fn passes(policy: &Policy, draft: &Draft, accept_breaking: bool) -> Result<(), AppError> {
-    let id = draft.id;
-    if let Some((tool, finding)) = draft.report.findings().find(|(_, f)| f.absolute) {
-        let message = format!("draft `d-{id}` cannot be approved: tool `{}`: {}", tool.tool, finding.message);
-        return Err(AppError::new(Kind::Blocked, "absolute-finding", message)
-            .help("this is never accepted; the server has to be mended and listed again"));
-    }
-    match policy.blocks(&draft.report) {
-        Some((tool, finding)) if !accept_breaking => {
-            let message = format!(
-                "draft `d-{id}` is blocked by the catalog's policy: {}: tool `{}`: {}",
-                finding.level, tool.tool, finding.message
-            );
-            Err(AppError::new(Kind::Blocked, "policy-blocks", message)
-                .help("accept the findings with a reason, or reject the draft"))
-        }
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// The policy took callers to send something else when the draft was judged, so its report says nothing under this one.
-fn judged_otherwise(draft: &Draft, policy: &Policy) -> AppError {
-    let message = format!(
-        "draft `d-{}` was judged under the assumption `{}` with formats `{}`, the policy of catalog `{}` says `{}` \
-         and `{}` now",
-        draft.id, draft.report.assumption, draft.report.formats, draft.catalog, policy.assume, policy.formats
-    );
-    AppError::new(Kind::Conflict, "stale-draft", message)
-        .help("draft again, and review what differs from that")
-}
-
-fn stale_draft(draft: &Draft, newest: Option<CatalogVersion>) -> AppError {
-    let on = |v: Option<CatalogVersion>| v.map_or_else(|| "nothing".to_owned(), |v| v.to_string());
-    let message = format!(
-        "draft `d-{}` was made on {}, the newest version of catalog `{}` is {}",
-        draft.id,
-        on(draft.base),
-        draft.catalog,
-        on(newest)
-    );
-    AppError::new(Kind::Conflict, "stale-draft", message)
-        .help("draft again, and review what differs from that")
 }

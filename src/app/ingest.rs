@@ -194,12 +194,19 @@ impl App {
     ) -> Result<(Vec<Draft>, Vec<(CatalogName, String)>), AppError> {
         let (mut drafts, mut skipped) = (Vec::new(), Vec::new());
         for catalog in self.store.catalogs().await? {
-            if !catalog.servers.iter().any(|(name, _)| servers.contains(&name)) {
+            if !catalog.servers.iter().any(|server| servers.contains(&&server.name)) {
                 continue;
             }
             match self.form_draft(&catalog, actor).await {
                 Ok(Formed::New(draft)) => drafts.push(*draft),
                 Ok(Formed::Pending(_) | Formed::Rejected(_) | Formed::Nothing) => {}
+                Ok(Formed::Queued(draft)) => {
+                    let waits = format!(
+                        "draft `d-{}` is under review; what was listed now is drafted when it is decided",
+                        draft.id
+                    );
+                    skipped.push((catalog.name, waits));
+                }
                 Err(e) if e.kind.is_ours() => return Err(e),
                 Err(e) => skipped.push((catalog.name, e.message)),
             }

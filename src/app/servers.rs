@@ -233,6 +233,17 @@ impl App {
         self.record_all(name, listings, only_news, actor).await
     }
 
+    /// Lists a registered server under the context that catalogs rely on; nothing is recorded.
+    pub(super) async fn list_registered(&self, name: &ServerName) -> Result<Listing, AppError> {
+        let spec = self.registered_server(name).await?;
+        let mut starts = start::resolved(&spec, &*self.variables, &self.tokens).await?;
+        starts.truncate(1);
+        let listed = start::list(starts, &spec, &self.limits_for(name).await?).await;
+        listed.into_iter().next().ok_or_else(|| {
+            AppError::new(Kind::Internal, "no-listing", format!("`{name}` was asked in no way"))
+        })
+    }
+
     /// Lists these servers, at most `jobs` at once, and records each as it ends; `each` is told of every one. Drafts form
     /// once, at the end: one a catalog, however many of its servers drifted.
     ///

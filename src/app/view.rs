@@ -7,11 +7,16 @@ pub use crate::store::{ListingRow, SurfaceRow};
 
 use super::{AppError, Kind};
 use crate::{
-    catalog::{Catalog, CatalogVersion, Draft, EnvironmentPointer, Move, Version, alias::ToolAliases},
+    catalog::{
+        Catalog, CatalogVersion, Draft, EnvironmentPointer, Freeze, Grounds, Move, MoveKind, ServerPin,
+        Version,
+        alias::ToolAliases,
+        review::{Approval, Comment, Decision},
+    },
     contract::Contract,
-    diff::{Calls, Side, Verdict, calls::CallsError},
+    diff::{Calls, Report, Side, Verdict, calls::CallsError},
     json::{Digest, ParseError},
-    name::{CatalogName, ServerName},
+    name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{self, Evidence, FileError, Listing, Outcome, Provenance, SavedList, SurfaceDiff},
 };
 
@@ -187,6 +192,144 @@ pub struct CatalogPage {
     pub pointers: Vec<EnvironmentPointer>,
 }
 
+/// Everything that a move is judged on.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Preflight {
+    /// How it moves.
+    pub kind: MoveKind,
+    /// The environment.
+    pub environment: EnvironmentName,
+    /// The catalog.
+    pub catalog: CatalogName,
+    /// What is live; nothing before the first promotion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<CatalogVersion>,
+    /// Where it would go.
+    pub to: CatalogVersion,
+    /// The digest of that.
+    pub digest: Digest,
+    /// The generation that was seen.
+    pub generation: i64,
+    /// What changes for whoever uses the environment; of a rollback, what is lost by going back. Absent for a first
+    /// promotion, and where a contract of either version is not known here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
+    /// The same against what was there before that, where the policy looks further back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Report>,
+    /// What has to be so, each with whether it is. Servers are asked only where nothing else stands in the way.
+    pub gates: Vec<GateCheck>,
+    /// What the move would keep with it.
+    pub grounds: Grounds,
+    /// The server releases that belong to the target.
+    pub servers: Vec<ServerPin>,
+}
+
+/// One thing that has to be so before a pointer moves.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateCheck {
+    /// Which: `frozen`, `order`, `approvals`, `too-many-tools`, `contracts-unknown`, `policy-blocks`, `not-served`. The code
+    /// of the refusal as well.
+    pub code: &'static str,
+    /// Whether it is so.
+    pub passed: bool,
+    /// Whether the move goes on though it is not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub overridden: bool,
+    /// What was found.
+    pub message: String,
+    /// What to do where it is not so.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub help: String,
+}
+
+impl GateCheck {
+    pub(super) fn passed(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, passed: true, overridden: false, message: message.into(), help: String::new() }
+    }
+
+    pub(super) fn failed(code: &'static str, message: impl Into<String>, help: &str) -> Self {
+        Self { code, passed: false, overridden: false, message: message.into(), help: help.to_owned() }
+    }
+
+    /// From a check that fails with an error.
+    pub(super) fn of(code: &'static str, checked: Result<(), AppError>, passed: &str) -> Self {
+        match checked {
+            Ok(()) => Self::passed(code, passed),
+            Err(e) => Self::failed(code, e.message, &e.help),
+        }
+    }
+
+    pub(super) fn overridden(self, by: bool) -> Self {
+        Self { overridden: by && !self.passed, ..self }
+    }
+
+    /// Whether it stands in the way.
+    #[must_use]
+    pub fn blocks(&self) -> bool {
+        !self.passed && !self.overridden
+    }
+
+    /// The refusal that it is.
+    pub(super) fn refusal(&self, kind: MoveKind) -> AppError {
+        let verb = match kind {
+            MoveKind::Promote => "promoted",
+            MoveKind::Rollback => "rolled back",
+        };
+        AppError::new(Kind::Blocked, self.code, format!("nothing was {verb}: {}", self.message))
+            .help(&self.help)
+    }
+}
+
+/// What an approval led to.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Approved {
+    /// The draft.
+    pub draft: i64,
+    /// Who approved what it holds, in order.
+    pub approvals: Vec<Approval>,
+    /// How many people other than its authors have to.
+    pub needed: usize,
+    /// The version that it became; absent while others have to approve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+}
+
+/// A draft under review.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewPage {
+    /// The draft.
+    pub draft: Draft,
+    /// Who approved what it holds now.
+    pub approvals: Vec<Approval>,
+    /// How many people other than its authors have to.
+    pub needed: usize,
+    /// What was said, in order.
+    pub comments: Vec<Comment>,
+    /// How each of its changes stands.
+    pub standing: Vec<Standing>,
+    /// Servers that offer something else by now: it is drafted when this draft is decided.
+    pub queue: Vec<(ServerName, Digest)>,
+}
+
+/// How one change stands.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// The change.
+    pub fingerprint: Digest,
+    /// Why it stands in the way: `absolute`, `open`, `rejected`, `waiver-expired`; absent where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<&'static str>,
+    /// What was decided of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
 /// One environment and catalog.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -197,6 +340,8 @@ pub struct EnvironmentPage {
     pub history: Vec<Move>,
     /// Versions that a rollback left and nobody released, the newest hold first.
     pub holds: Vec<CatalogVersion>,
+    /// What keeps it from moving for now.
+    pub freezes: Vec<Freeze>,
     /// Approved versions that may be promoted: not live, not held; newest first.
     pub promotable: Vec<CatalogVersion>,
     /// Versions that were live here before and are not now; newest first.

@@ -5,21 +5,23 @@
 //! it is written again. Files are read and written elsewhere.
 
 mod node;
+mod policy;
 mod source;
 mod write;
+
+use std::collections::BTreeMap;
 
 use serde_yaml as yaml;
 
 use self::node::{At, Fault, Fields, Node};
 use super::{
-    CatalogVersion, Compatibility, Content, ContractVersion, Member, Policy, ReleaseStatus, ServerPin,
-    ServerSource, Version, suggest::did_you_mean,
+    CatalogVersion, Compatibility, Content, ContractVersion, EnvironmentPolicy, Member, Policy,
+    ReleaseStatus, Selection, ServerPin, ServerSource, Version, suggest::did_you_mean,
 };
 use crate::{
     contract::{self, Digests},
-    diff::{Assumption, Formats, Level},
     json::Digest,
-    name::{CatalogName, ServerName},
+    name::{CatalogName, EnvironmentName, ServerName},
     snapshot::Provenance,
 };
 
@@ -37,6 +39,8 @@ pub struct Document {
     pub version: Option<CatalogVersion>,
     /// What blocks.
     pub policy: Option<Policy>,
+    /// What environments demand beyond that.
+    pub environments: Option<BTreeMap<EnvironmentName, EnvironmentPolicy>>,
     /// The servers, in the document's order.
     pub servers: Vec<Server>,
     /// The canonicalisation policy of the tools' digests; always the current one in a document that was read.
@@ -52,6 +56,8 @@ pub struct Server {
     pub name: ServerName,
     /// Where it is found.
     pub source: Option<ServerSource>,
+    /// Which of its tools belong to the catalog; what was selected before where absent.
+    pub selection: Option<Selection>,
     /// The snapshot that the version's contracts came from.
     pub snapshot: Option<Digest>,
     /// The version that the server gave itself then.
@@ -72,10 +78,20 @@ pub struct DocumentError {
     pub message: String,
 }
 
-const TOP: [&str; 5] = ["catalog", "catalogVersion", "policy", "servers", "tools"];
-const POLICY: [&str; 3] = ["assume", "formats", "failOn"];
-const SERVER: [&str; 10] =
-    ["command", "env", "cwd", "url", "headers", "transport", "oauth", "snapshot", "version", "protocol"];
+const TOP: [&str; 6] = ["catalog", "catalogVersion", "policy", "environments", "servers", "tools"];
+const SERVER: [&str; 11] = [
+    "command",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "transport",
+    "oauth",
+    "tools",
+    "snapshot",
+    "version",
+    "protocol",
+];
 const TOOL: [&str; 6] = ["name", "server", "contractVersion", "compatibility", "status", "digests"];
 const DIGESTS: [&str; 4] = ["policy", "raw", "contract", "presentation"];
 
@@ -128,15 +144,17 @@ impl Document {
         let bare = version.is_some()
             && catalog.servers.is_empty()
             && catalog.policy == Policy::default()
+            && catalog.environments.is_empty()
             && content.is_some_and(|c| {
                 c.servers.is_empty() && c.members.iter().all(|m| m.server.is_none() && m.digests.is_none())
             });
         let mut servers: Vec<Server> = catalog
             .servers
             .iter()
-            .map(|(name, source)| Server {
-                name: name.clone(),
-                source: source.clone(),
+            .map(|server| Server {
+                name: server.name.clone(),
+                source: server.source.clone(),
+                selection: (!server.tools.is_all()).then(|| server.tools.clone()),
                 snapshot: None,
                 version: None,
                 protocol: None,
@@ -145,7 +163,10 @@ impl Document {
         for pin in content.map(|c| c.servers.as_slice()).unwrap_or_default() {
             let pinned = Server::pinned(pin);
             match servers.iter_mut().find(|s| s.name == pin.server) {
-                Some(server) => *server = Server { source: server.source.take(), ..pinned },
+                Some(server) => {
+                    let (source, selection) = (server.source.take(), server.selection.take());
+                    *server = Server { source, selection, ..pinned };
+                }
                 None => servers.push(pinned),
             }
         }
@@ -153,6 +174,7 @@ impl Document {
             catalog: (!bare).then(|| catalog.name.clone()),
             version: version.map(|v| v.version),
             policy: (!bare).then(|| catalog.policy.clone()),
+            environments: (!catalog.environments.is_empty()).then(|| catalog.environments.clone()),
             servers,
             digest_policy: content.map_or_else(|| contract::POLICY.to_owned(), |c| c.digest_policy.clone()),
             tools: content.map(|c| c.members.clone()),
@@ -165,6 +187,7 @@ impl Server {
         Self {
             name: pin.server.clone(),
             source: None,
+            selection: None,
             snapshot: Some(pin.snapshot.clone()),
             version: pin.provenance.server_version().map(str::to_owned),
             protocol: pin.provenance.protocol_version.clone(),
@@ -216,29 +239,12 @@ fn document(root: &At<'_>) -> Result<Document, Fault> {
     Ok(Document {
         catalog: top.get("catalog").map(|at| at.parse("a catalog's name")).transpose()?,
         version,
-        policy: top.get("policy").map(|at| policy(&at)).transpose()?,
+        policy: top.get("policy").map(|at| policy::read(&at)).transpose()?,
+        environments: top.get("environments").map(|at| policy::environments(&at)).transpose()?,
         servers: servers.unwrap_or_default(),
         digest_policy: contract::POLICY.to_owned(),
         tools,
     })
-}
-
-fn policy(at: &At<'_>) -> Result<Policy, Fault> {
-    let fields = at.fields("a policy", &POLICY)?;
-    let mut policy = Policy::default();
-    if let Some(at) = fields.get("assume") {
-        policy.assume = at.word(&[Assumption::Declared, Assumption::Strict], Assumption::as_str)?;
-    }
-    if let Some(at) = fields.get("formats") {
-        policy.formats =
-            at.word(&[Formats::Assert, Formats::Annotate, Formats::Risky], |f: Formats| f.as_str())?;
-    }
-    if let Some(at) = fields.get("failOn") {
-        let levels = [Level::Breaking, Level::Undecided, Level::Risky, Level::Compatible];
-        policy.fail_on =
-            at.list("levels")?.iter().map(|l| l.word(&levels, |l| l.as_str())).collect::<Result<_, _>>()?;
-    }
-    Ok(policy)
 }
 
 fn servers(at: &At<'_>) -> Result<Vec<Server>, Fault> {
@@ -248,7 +254,14 @@ fn servers(at: &At<'_>) -> Result<Vec<Server>, Fault> {
             let name: ServerName =
                 name.parse().map_err(|e: crate::name::InvalidName| at.key_fault(e.to_string()))?;
             if matches!(at.node, Node::Null) {
-                return Ok(Server { name, source: None, snapshot: None, version: None, protocol: None });
+                return Ok(Server {
+                    name,
+                    source: None,
+                    selection: None,
+                    snapshot: None,
+                    version: None,
+                    protocol: None,
+                });
             }
             server(name, &at.fields("a server", &SERVER)?)
         })
@@ -260,10 +273,21 @@ fn server(name: ServerName, fields: &Fields<'_>) -> Result<Server, Fault> {
     Ok(Server {
         name,
         source: source::read(fields)?,
+        selection: fields.get("tools").map(|at| selection(&at)).transpose()?,
         snapshot: fields.get("snapshot").map(|at| at.parse("a digest")).transpose()?,
         version: text("version", "the server's version, in quotes where it looks like a number")?,
         protocol: text("protocol", "a protocol revision such as 2025-11-25")?,
     })
+}
+
+fn selection(at: &At<'_>) -> Result<Selection, Fault> {
+    let mut patterns = Vec::new();
+    for at in at.list("patterns of tool names, such as `search_*`")? {
+        let pattern = at.text("a pattern of tool names")?.to_owned();
+        Selection::try_from(vec![pattern.clone()]).map_err(|e| at.fault(e.to_string()))?;
+        patterns.push(pattern);
+    }
+    Selection::try_from(patterns).map_err(|e| at.fault(e.to_string()))
 }
 
 fn tools(at: &At<'_>, servers: Option<&[Server]>) -> Result<Vec<Member>, Fault> {

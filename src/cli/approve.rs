@@ -3,6 +3,7 @@
 use super::{
     Answer,
     context::{Access, Context},
+    render::safe,
 };
 use crate::{app::AppError, catalog::draft, name::CatalogName};
 
@@ -27,7 +28,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let approved = context.with_app(Access::Read, async |app| {
         app.approve(&args.catalog, args.draft, args.accept_breaking, &args.reason, &actor).await
     });
-    let version = approved.map_err(|error| match error.code {
+    let approved = approved.map_err(|error| match error.code {
         // The flag is this face's word for it.
         "policy-blocks" => error.help(format!(
             "read it with `toolpact show {0} d-{1}`, then accept it with `--accept-breaking`, or refuse it with \
@@ -36,6 +37,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         )),
         _ => error,
     })?;
+    let Some(version) = approved.version else {
+        let have = approved.approvals.len();
+        let names: Vec<&str> = approved.approvals.iter().map(|a| a.actor.as_str()).collect();
+        return Ok(Answer::from(format!(
+            "d-{} is approved by {}; its catalog needs {} people other than its authors, it has {have}\n",
+            args.draft,
+            safe::word(&names.join(", ")),
+            approved.needed
+        )));
+    };
     Ok(Answer::from(format!(
         "d-{} is approved as {}@{}\nmove it with `toolpact promote ENVIRONMENT {2} --catalog {1} --reason …`\n",
         args.draft, version.catalog, version.version

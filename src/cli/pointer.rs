@@ -2,7 +2,7 @@
 
 use super::render::safe;
 use crate::{
-    app::{App, AppError, Kind, MoveRequest},
+    app::{App, AppError, Kind, MoveRequest, Overrides},
     catalog::{CatalogVersion, Move, MoveKind, suggest::did_you_mean},
     name::{CatalogName, EnvironmentName},
 };
@@ -102,6 +102,7 @@ impl MoveArgs {
             reason: self.pointer.reason.clone(),
             actor,
             idempotency_key: self.idempotency_key.clone(),
+            overrides: Overrides::default(),
         };
         Ok((request, note))
     }

@@ -58,7 +58,10 @@ pub(super) async fn approve_draft(
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     Body(body): Body<ApproveBody>,
 ) -> Result<Response, Error> {
-    let version = app.approve(&catalog, draft.0, body.accept_breaking, &body.reason, ACTOR).await?;
+    let approved = app.approve(&catalog, draft.0, body.accept_breaking, &body.reason, ACTOR).await?;
+    let Some(version) = approved.version else {
+        return Ok((StatusCode::ACCEPTED, Json(wire::Approved::from(approved))).into_response());
+    };
     let location = format!("/api/v1/catalogs/{}/versions/{}", version.catalog, version.version);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(wire::Version::from(version)))
         .into_response())

@@ -14,7 +14,7 @@ use super::{
     wire,
 };
 use crate::{
-    app::{App, AppError, Kind, MoveRequest, view},
+    app::{App, AppError, Kind, MoveRequest, Overrides, view},
     catalog::{CatalogVersion, Move},
     name::{CatalogName, EnvironmentName},
 };
@@ -93,11 +93,17 @@ async fn pages(
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct MoveBody {
     catalog: Option<CatalogName>,
     version: CatalogVersion,
     reason: String,
+    /// Promotions only: go on where the servers serve something else, and record what.
+    #[serde(default)]
+    record_probe: bool,
+    /// Rollbacks only: go on whatever freezes and the policy say.
+    #[serde(default)]
+    emergency: bool,
 }
 
 impl MoveBody {
@@ -110,6 +116,7 @@ impl MoveBody {
             reason: self.reason,
             actor: ACTOR.to_owned(),
             idempotency_key: key,
+            overrides: Overrides { record_probe: self.record_probe, emergency: self.emergency },
         }
     }
 }

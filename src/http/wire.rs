@@ -10,7 +10,7 @@ mod servers;
 
 use serde::Serialize;
 
-pub use catalogs::{Catalog, CatalogSummary, Draft, Version};
+pub use catalogs::{Approved, Catalog, CatalogSummary, Draft, Version};
 pub use environments::{Environment, Move, Pointer};
 pub use events::Event;
 pub use servers::{Server, ServerSummary};

@@ -12,6 +12,8 @@ mod environments;
 mod events;
 #[path = "sql/polls.rs"]
 mod polls;
+#[path = "sql/reviews.rs"]
+mod reviews;
 #[path = "sql/servers.rs"]
 mod servers;
 #[path = "sql/snapshots.rs"]

@@ -85,7 +85,10 @@ pub(super) async fn approve_draft(
     Form(form): Form<Approve>,
 ) -> Result<Response, Error> {
     match app.approve(&catalog, draft.0, form.accept_breaking.is_some(), &form.reason, ACTOR).await {
-        Ok(version) => Ok(see(&format!("/catalogs/{}/versions/{}", version.catalog, version.version))),
+        Ok(approved) => Ok(see(&match approved.version {
+            Some(version) => format!("/catalogs/{}/versions/{}", version.catalog, version.version),
+            None => format!("/catalogs/{catalog}/drafts/{}", approved.draft),
+        })),
         Err(e) => shown(&app, &catalog, draft, None, Some(e), form.reason).await,
     }
 }

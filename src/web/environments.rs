@@ -16,7 +16,7 @@ use super::{
     page::{Form, Frame, Path, Query, page, see},
 };
 use crate::{
-    app::{App, AppError, Kind, MoveRequest, view},
+    app::{App, AppError, Kind, MoveRequest, Overrides, view},
     catalog::{CatalogVersion, EnvironmentPointer, MoveKind},
     name::{CatalogName, EnvironmentName},
 };
@@ -153,6 +153,7 @@ async fn moved(
         reason: form.reason,
         actor: ACTOR.to_owned(),
         idempotency_key: None,
+        overrides: Overrides::default(),
     };
     let done = match kind {
         MoveKind::Promote => app.promote(&request).await,

@@ -11,7 +11,7 @@ use super::{
     page::{Form, Frame, Path, page, see},
 };
 use crate::{
-    app::{App, AppError, Kind, MoveRequest},
+    app::{App, AppError, Kind, MoveRequest, Overrides},
     catalog::{CatalogVersion, EnvironmentPointer, Version},
     name::{CatalogName, EnvironmentName},
 };
@@ -71,6 +71,7 @@ pub(super) async fn promote_first(
                 reason: form.reason.clone(),
                 actor: ACTOR.to_owned(),
                 idempotency_key: None,
+                overrides: Overrides::default(),
             };
             app.promote(&request).await
         }

@@ -37,6 +37,25 @@ policy:
   assume: strict
   formats: assert
   failOn: [breaking, undecided, risky]
+  compatibility: input
+  against: since-major
+  approvals: 2
+  maxTools: 40
+environments:
+  production:
+    after: staging
+    assume: declared
+    formats: annotate
+    failOn: [breaking]
+    rollbackFailOn: [breaking, undecided]
+    compatibility: full
+    against: ever-live
+    approvals: 3
+    maxTools: 30
+    probe: record
+    servers:
+      orders: orders-production
+  staging: {{}}
 servers:
   orders:
     command: [toolpact, demo-server, --release, \"1\", \"a b\"]
@@ -135,7 +154,7 @@ fn wrong_documents_are_refused_with_the_place() {
         ("", "1:1: the document is empty; expected `catalogVersion` and `tools`, or `catalog`"),
         (
             "just words",
-            "1:1: the document is the text `just words`; expected a catalog document: `catalog`, `catalogVersion`, `policy`, `servers`, `tools`",
+            "1:1: the document is the text `just words`; expected a catalog document: `catalog`, `catalogVersion`, `policy`, `environments`, `servers`, `tools`",
         ),
         ("catalog: [a", "2:1: did not find expected ',' or ']'"),
         (
@@ -144,7 +163,7 @@ fn wrong_documents_are_refused_with_the_place() {
         ),
         (
             "catalog: a\nzebra: b",
-            "2:1: unknown key `zebra` in a catalog document; it may have `catalog`, `catalogVersion`, `policy`, `servers`, `tools`",
+            "2:1: unknown key `zebra` in a catalog document; it may have `catalog`, `catalogVersion`, `policy`, `environments`, `servers`, `tools`",
         ),
         ("catalog: a\n\ncatalog: b", "3:1: key `catalog` stands here twice; a key has one value"),
         (
@@ -244,6 +263,34 @@ fn wrong_documents_are_refused_with_the_place() {
             "2:18: unknown word `never`, expected one of `declared`, `strict`",
         ),
         (
+            "catalog: a\npolicy: {approvals: two}",
+            "2:21: `approvals` is the text `two`; expected a number of people",
+        ),
+        (
+            "catalog: a\npolicy: {maxTools: 100001}",
+            "2:20: 100001 is too large; expected a number of tools, at most 100000",
+        ),
+        (
+            "catalog: a\npolicy: {against: since-majr}",
+            "2:19: unknown word `since-majr`, expected one of `latest`, `since-major`, `ever-live`; did you mean `since-major`?",
+        ),
+        (
+            "catalog: a\nenvironments:\n  production: {after: staging}",
+            "3:15: environment `production` comes after `staging`, which is not among the environments",
+        ),
+        (
+            "catalog: a\nenvironments:\n  a: {after: b}\n  b: {after: a}",
+            "3:6: environment `a` comes after itself",
+        ),
+        (
+            "catalog: a\nenvironments:\n  a: {aproval: 1}",
+            "3:7: unknown key `aproval` in what an environment demands; did you mean `approvals`?",
+        ),
+        (
+            "catalog: a\nservers: {b: {tools: [\"[a\"]}}",
+            "2:23: `[a` is no pattern of tool names: unclosed character class; missing ']'",
+        ),
+        (
             "catalog: a\npolicy: {failOn: breaking}",
             "2:18: `failOn` is the text `breaking`; expected a list of levels",
         ),
@@ -287,7 +334,7 @@ fn wrong_documents_are_refused_with_the_place() {
         (&dashes, "1:257: recursion limit exceeded"),
         (
             &bomb,
-            "1:1: unknown key `a` in a catalog document; it may have `catalog`, `catalogVersion`, `policy`, `servers`, `tools`",
+            "1:1: unknown key `a` in a catalog document; it may have `catalog`, `catalogVersion`, `policy`, `environments`, `servers`, `tools`",
         ),
         (
             "catalog: a\n---\ncatalog: b",

@@ -9,13 +9,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use report::report;
 use serde_json::{Value, json};
 use toolpact::{
-    app::{App, Clock, MoveRequest},
+    app::{App, Clock, MoveRequest, Overrides},
     catalog::{CatalogVersion, Content, event::NewEvent},
     diff::{Report, Surface},
     json::Pointer,
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{Evidence, Listing, Outcome, Provenance, Transport, split},
-    store::{Catalogs as _, NewDraft, sqlite::SqliteStore},
+    store::{Basis, Catalogs as _, NewDraft, sqlite::SqliteStore},
 };
 
 /// A clock that stands until it is moved.
@@ -61,8 +61,12 @@ pub(crate) async fn story() -> App {
     record(&app, "orders", "1.4.0", orders(1)).await;
     app.draft(&shop, &[name("orders")], "mara").await.expect("a first draft forms");
     clock.pass(7);
-    let first =
-        app.approve(&shop, 1, true, "the contracts as they stand", "jonas").await.expect("it is approved");
+    let first = app
+        .approve(&shop, 1, true, "the contracts as they stand", "jonas")
+        .await
+        .expect("it is approved")
+        .version
+        .expect("one approval is enough");
     for environment in ["staging", "production"] {
         clock.pass(3);
         moved(&app, environment, first.version, 0, "first catalog", true).await;
@@ -71,7 +75,12 @@ pub(crate) async fn story() -> App {
     clock.set("2026-11-28T14:20:00Z");
     record(&app, "orders", "1.5.0", orders(2)).await;
     clock.pass(25);
-    let second = app.approve(&shop, 2, true, "adds order_track", "jonas").await.expect("it is approved");
+    let second = app
+        .approve(&shop, 2, true, "adds order_track", "jonas")
+        .await
+        .expect("it is approved")
+        .version
+        .expect("one approval is enough");
     moved(&app, "staging", second.version, 1, "try order_track", true).await;
     clock.pass(90);
     moved(&app, "production", second.version, 1, "order_track for support", true).await;
@@ -133,7 +142,12 @@ pub(crate) async fn hostile() -> App {
     app.record(&evil, listing, HOSTILE).await.expect("it is recorded");
     let shop: CatalogName = name("shop");
     let first = app.draft(&shop, &[evil], HOSTILE).await.expect("a draft forms");
-    let version = app.approve(&shop, first.id, true, HOSTILE, HOSTILE).await.expect("it is approved");
+    let version = app
+        .approve(&shop, first.id, true, HOSTILE, HOSTILE)
+        .await
+        .expect("it is approved")
+        .version
+        .expect("one approval is enough");
     let live = MoveRequest {
         environment: name("production"),
         catalog: Some(shop.clone()),
@@ -142,6 +156,7 @@ pub(crate) async fn hostile() -> App {
         reason: HOSTILE.to_owned(),
         actor: HOSTILE.to_owned(),
         idempotency_key: None,
+        overrides: Overrides::default(),
     };
     app.promote(&live).await.expect("it is promoted");
     let mut report = report();
@@ -185,6 +200,7 @@ async fn moved(app: &App, environment: &str, to: CatalogVersion, generation: i64
         reason: why.to_owned(),
         actor: if forward { "jonas" } else { "oncall" }.to_owned(),
         idempotency_key: None,
+        overrides: Overrides::default(),
     };
     let done = if forward { app.promote(&request).await } else { app.rollback(&request).await };
     done.expect("the move is allowed");
@@ -203,6 +219,8 @@ async fn draft(
         base: Some(base),
         content,
         report,
+        earlier: Vec::new(),
+        basis: Basis::default(),
         created_by: "poller".to_owned(),
         created_at: at,
     };

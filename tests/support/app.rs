@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use toolpact::{
-    app::{App, Clock, MoveRequest, view},
+    app::{App, Clock, MoveRequest, Overrides, view},
     catalog::CatalogVersion,
     diff::{Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport},
     json::{Digest, Pointer},
@@ -60,6 +60,7 @@ pub(crate) fn to(environment: &str, version: CatalogVersion, generation: i64) ->
         reason: "because".to_owned(),
         actor: "ann".to_owned(),
         idempotency_key: None,
+        overrides: Overrides::default(),
     }
 }
 

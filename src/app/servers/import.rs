@@ -175,6 +175,7 @@ pub(super) fn difference(was: &ServerSpec, now: &ServerSpec) -> Vec<String> {
         let server = crate::catalog::document::Server {
             name: spec.name.clone(),
             source: Some(spec.source.clone()),
+            selection: None,
             snapshot: None,
             version: None,
             protocol: None,
@@ -183,6 +184,7 @@ pub(super) fn difference(was: &ServerSpec, now: &ServerSpec) -> Vec<String> {
             catalog: None,
             version: None,
             policy: None,
+            environments: None,
             servers: vec![server],
             digest_policy: contract::POLICY.to_owned(),
             tools: None,

@@ -216,6 +216,18 @@ impl<'d> At<'d> {
         text.parse().map_err(|e: T::Err| self.fault(e.to_string()))
     }
 
+    /// A whole number from 0 to what a person would write.
+    pub(super) fn count(&self, expected: &str) -> Result<u32, Fault> {
+        const MOST: u64 = 100_000;
+        match self.node {
+            Node::Integer(n) => match u32::try_from(*n) {
+                Ok(count) if *n <= MOST => Ok(count),
+                _ => Err(self.fault(format!("{n} is too large; expected {expected}, at most {MOST}"))),
+            },
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
     /// One of these words.
     pub(super) fn word<T: Copy>(&self, words: &[T], as_str: fn(T) -> &'static str) -> Result<T, Fault> {
         let all: Vec<&str> = words.iter().map(|w| as_str(*w)).collect();

@@ -5,10 +5,12 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use super::{Document, Server};
 use crate::{
     catalog::{
-        Member, Policy, ReleaseStatus,
+        EnvironmentPolicy, Member, Policy, ReleaseStatus,
+        policy::{Against, Direction, Probe},
         server::{HttpTransport, ServerSource, Symbolic},
     },
-    diff::Formats,
+    diff::{Formats, Level},
+    name::EnvironmentName,
 };
 
 pub(super) fn document(document: &Document) -> String {
@@ -21,6 +23,9 @@ pub(super) fn document(document: &Document) -> String {
     }
     if let Some(policy) = &document.policy {
         write_policy(&mut out, policy);
+    }
+    if let Some(environments) = &document.environments {
+        write_environments(&mut out, environments);
     }
     if !document.servers.is_empty() {
         out.push_str("servers:\n");
@@ -42,20 +47,99 @@ pub(super) fn document(document: &Document) -> String {
 }
 
 fn write_policy(out: &mut String, policy: &Policy) {
+    let Policy { assume, formats, fail_on, compatibility, against, approvals, max_tools } = policy;
     out.push_str("policy:\n");
-    line(out, 2, "assume", policy.assume.as_str());
-    if policy.formats != Formats::default() {
-        line(out, 2, "formats", policy.formats.as_str());
+    line(out, 2, "assume", assume.as_str());
+    if *formats != Formats::default() {
+        line(out, 2, "formats", formats.as_str());
     }
-    let levels: Vec<&str> = policy.fail_on.iter().map(|l| l.as_str()).collect();
-    line(out, 2, "failOn", &format!("[{}]", levels.join(", ")));
+    line(out, 2, "failOn", &levels(fail_on));
+    if *compatibility != Direction::default() {
+        line(out, 2, "compatibility", compatibility.as_str());
+    }
+    if *against != Against::default() {
+        line(out, 2, "against", against.as_str());
+    }
+    if *approvals > 0 {
+        line(out, 2, "approvals", &approvals.to_string());
+    }
+    if let Some(most) = max_tools {
+        line(out, 2, "maxTools", &most.to_string());
+    }
+}
+
+fn write_environments(out: &mut String, environments: &BTreeMap<EnvironmentName, EnvironmentPolicy>) {
+    if environments.is_empty() {
+        out.push_str("environments: {}\n");
+        return;
+    }
+    out.push_str("environments:\n");
+    for (name, policy) in environments {
+        let mut body = String::new();
+        write_environment(&mut body, policy);
+        let name = text(name.as_str());
+        if body.is_empty() {
+            line(out, 2, &name, "{}");
+        } else {
+            let _ = writeln!(out, "  {name}:");
+            out.push_str(&body);
+        }
+    }
+}
+
+fn write_environment(out: &mut String, policy: &EnvironmentPolicy) {
+    let EnvironmentPolicy {
+        after,
+        assume,
+        formats,
+        fail_on,
+        rollback_fail_on,
+        compatibility,
+        against,
+        approvals,
+        max_tools,
+        probe,
+        servers,
+    } = policy;
+    let words = [
+        ("after", after.as_ref().map(|name| text(name.as_str()))),
+        ("assume", assume.map(|a| a.as_str().to_owned())),
+        ("formats", formats.map(|f| f.as_str().to_owned())),
+        ("failOn", fail_on.as_deref().map(levels)),
+        ("rollbackFailOn", (!rollback_fail_on.is_empty()).then(|| levels(rollback_fail_on))),
+        ("compatibility", compatibility.map(|d| d.as_str().to_owned())),
+        ("against", against.map(|a| a.as_str().to_owned())),
+        ("approvals", approvals.map(|n| n.to_string())),
+        ("maxTools", max_tools.map(|n| n.to_string())),
+        ("probe", (*probe != Probe::default()).then(|| probe.as_str().to_owned())),
+    ];
+    for (key, value) in words {
+        if let Some(value) = value {
+            line(out, 4, key, &value);
+        }
+    }
+    if !servers.is_empty() {
+        out.push_str("    servers:\n");
+    }
+    for (server, serving) in servers {
+        line(out, 6, &text(server.as_str()), &text(serving.as_str()));
+    }
+}
+
+fn levels(levels: &[Level]) -> String {
+    let words: Vec<&str> = levels.iter().map(|l| l.as_str()).collect();
+    format!("[{}]", words.join(", "))
 }
 
 fn write_server(out: &mut String, server: &Server) {
-    let Server { name, source, snapshot, version, protocol } = server;
+    let Server { name, source, selection, snapshot, version, protocol } = server;
     let mut body = String::new();
     if let Some(source) = source {
         write_source(&mut body, source);
+    }
+    if let Some(selection) = selection {
+        let patterns: Vec<String> = selection.patterns().iter().map(|p| text(p)).collect();
+        line(&mut body, 4, "tools", &format!("[{}]", patterns.join(", ")));
     }
     if let Some(snapshot) = snapshot {
         line(&mut body, 4, "snapshot", snapshot.as_str());

@@ -8,6 +8,7 @@ use crate::{
     app::view,
     catalog::{
         self, CatalogVersion, Compatibility, ContractVersion, DraftStatus, Policy, ReleaseStatus, ServerPin,
+        review::Approval,
     },
     contract::Digests,
     diff::{Report, Verdict},
@@ -37,7 +38,7 @@ impl From<view::CatalogSummary> for CatalogSummary {
     fn from(c: view::CatalogSummary) -> Self {
         Self {
             name: c.catalog.name,
-            servers: c.catalog.servers.into_iter().map(|(name, _)| name).collect(),
+            servers: c.catalog.servers.into_iter().map(|server| server.name).collect(),
             latest: c.latest,
             pending: c.pending.into_iter().map(|(id, verdict)| PendingDraft { id, verdict }).collect(),
         }
@@ -60,7 +61,7 @@ impl From<view::CatalogPage> for Catalog {
         Self {
             name: c.catalog.name,
             policy: c.catalog.policy,
-            servers: c.catalog.servers.into_iter().map(|(name, _)| name).collect(),
+            servers: c.catalog.servers.into_iter().map(|server| server.name).collect(),
             versions: c.versions.into_iter().map(VersionSummary::from).collect(),
             drafts: c.drafts.into_iter().map(DraftSummary::from).collect(),
             live: c.pointers.into_iter().map(Pointer::from).collect(),
@@ -203,6 +204,21 @@ pub struct Draft {
     created_at: DateTime<Utc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<Decision>,
+}
+
+/// A draft that others have to approve as well.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Approved {
+    draft: i64,
+    approvals: Vec<Approval>,
+    needed: usize,
+}
+
+impl From<view::Approved> for Approved {
+    fn from(a: view::Approved) -> Self {
+        Self { draft: a.draft, approvals: a.approvals, needed: a.needed }
+    }
 }
 
 /// How a draft ended.

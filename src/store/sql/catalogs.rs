@@ -11,13 +11,14 @@ use super::{
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, DraftStatus, Version, event::NewEvent},
     name::CatalogName,
-    store::{Catalogs, Decision, NewDraft, Result, StoreError},
+    store::{Catalogs, Ending, NewDraft, NewSettings, Result, StoreError},
 };
 
 #[derive(FromRow)]
 struct CatalogRow {
     name: String,
     policy: String,
+    environments: String,
     servers: String,
 }
 
@@ -27,6 +28,7 @@ impl TryFrom<CatalogRow> for Catalog {
         Ok(Self {
             name: parsed("catalog name", &row.name)?,
             policy: from_json("policy", &row.policy)?,
+            environments: from_json("environments of a catalog", &row.environments)?,
             servers: from_json("servers of a catalog", &row.servers)?,
         })
     }
@@ -68,9 +70,11 @@ struct DraftRow {
     digest: String,
     body: String,
     report: String,
+    earlier: String,
     status: String,
     created_by: String,
     created_at: String,
+    edited_by: String,
     decided_by: Option<String>,
     decided_at: Option<String>,
     reason: String,
@@ -87,9 +91,11 @@ impl TryFrom<DraftRow> for Draft {
             content: from_json("draft content", &row.body)?,
             digest: parsed("draft digest", &row.digest)?,
             report: from_json("report", &row.report)?,
+            earlier: from_json("earlier reports", &row.earlier)?,
             status: from_word("draft status", &row.status)?,
             created_by: row.created_by,
             created_at: parsed("draft time", &row.created_at)?,
+            edited_by: from_json("editors", &row.edited_by)?,
             decided_by: row.decided_by,
             decided_at: parsed_opt("decision time", row.decided_at.as_deref())?,
             reason: row.reason,
@@ -114,15 +120,31 @@ impl Catalogs for Database {
         row.map(Catalog::try_from).transpose()
     }
 
-    async fn apply(&self, catalog: &Catalog, version: Option<&Version>, events: Vec<NewEvent>) -> Result<()> {
+    async fn applied(&self, name: &CatalogName) -> Result<Option<Catalog>> {
+        let text: Option<Option<String>> = sqlx::query_scalar("SELECT applied FROM catalogs WHERE name = $1")
+            .bind(name.as_str())
+            .fetch_optional(&self.reader)
+            .await?;
+        text.flatten().map(|text| from_json("applied settings", &text)).transpose()
+    }
+
+    async fn apply(&self, new: NewSettings<'_>, events: Vec<NewEvent>) -> Result<()> {
+        let NewSettings { catalog, by_document, version, basis } = new;
         let mut tx = self.write().await?;
+        events::stands(&mut tx, &basis).await?;
+        let applied = to_json("applied settings", catalog)?;
         sqlx::query(
-            "INSERT INTO catalogs (name, policy, servers) VALUES ($1, $2, $3)
-             ON CONFLICT (name) DO UPDATE SET policy = excluded.policy, servers = excluded.servers",
+            "INSERT INTO catalogs (name, policy, environments, servers, applied) VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (name) DO UPDATE SET policy = excluded.policy,
+                 environments = excluded.environments, servers = excluded.servers,
+                 applied = CASE WHEN $6 = 1 THEN excluded.applied ELSE catalogs.applied END",
         )
         .bind(catalog.name.as_str())
         .bind(to_json("policy", &catalog.policy)?)
+        .bind(to_json("environments of a catalog", &catalog.environments)?)
         .bind(to_json("servers of a catalog", &catalog.servers)?)
+        .bind(applied)
+        .bind(i64::from(by_document))
         .execute(&mut *tx)
         .await?;
         if let Some(version) = version {
@@ -212,9 +234,10 @@ impl Catalogs for Database {
     }
 
     async fn open_draft(&self, draft: NewDraft, event: NewEvent) -> Result<Draft> {
-        let NewDraft { catalog, base, content, report, created_by, created_at } = draft;
+        let NewDraft { catalog, base, content, report, earlier, basis, created_by, created_at } = draft;
         let digest = content.digest();
         let mut tx = self.write().await?;
+        events::stands(&mut tx, &basis).await?;
         if newest(&mut tx, &catalog).await? != base {
             return Err(StoreError::DraftChanged);
         }
@@ -234,8 +257,9 @@ impl Catalogs for Database {
         .await?;
         let body = put_content(&mut tx, &to_json("draft content", &content)?).await?;
         let id: i64 = sqlx::query_scalar(
-            "INSERT INTO drafts (catalog, base, digest, content, report, status, created_by, created_at)
-             VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7) RETURNING id",
+            "INSERT INTO drafts
+                 (catalog, base, digest, content, report, status, created_by, created_at, earlier)
+             VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8) RETURNING id",
         )
         .bind(catalog.as_str())
         .bind(base.map(|v| v.to_string()))
@@ -244,6 +268,7 @@ impl Catalogs for Database {
         .bind(to_json("report", &report)?)
         .bind(&created_by)
         .bind(time(created_at))
+        .bind(to_json("earlier reports", &earlier)?)
         .fetch_one(&mut *tx)
         .await?;
         events::append(&mut tx, event.with("draft", id).with("supersedes", superseded)).await?;
@@ -255,9 +280,11 @@ impl Catalogs for Database {
             content,
             digest,
             report,
+            earlier,
             status: DraftStatus::Pending,
             created_by,
             created_at,
+            edited_by: Vec::new(),
             decided_by: None,
             decided_at: None,
             reason: String::new(),
@@ -269,40 +296,18 @@ impl Catalogs for Database {
         &self,
         id: i64,
         status: DraftStatus,
-        decision: &Decision,
+        ending: &Ending,
         event: NewEvent,
     ) -> Result<()> {
         let mut tx = self.write().await?;
-        decide(&mut tx, id, status, None, decision).await?;
-        events::append(&mut tx, event).await?;
-        Ok(tx.commit().await?)
-    }
-
-    async fn approve(
-        &self,
-        id: i64,
-        base: Option<CatalogVersion>,
-        version: &Version,
-        event: NewEvent,
-    ) -> Result<()> {
-        let mut tx = self.write().await?;
-        if newest(&mut tx, &version.catalog).await? != base {
-            return Err(StoreError::DraftChanged);
-        }
-        put_version(&mut tx, version).await?;
-        let decision = Decision {
-            actor: version.approved_by.clone(),
-            at: version.approved_at,
-            reason: version.reason.clone(),
-        };
-        decide(&mut tx, id, DraftStatus::Approved, Some(version.version), &decision).await?;
+        end_draft(&mut tx, id, status, None, ending).await?;
         events::append(&mut tx, event).await?;
         Ok(tx.commit().await?)
     }
 }
 
 /// The highest version number, as this transaction sees it.
-async fn newest(db: &mut Connection, catalog: &CatalogName) -> Result<Option<CatalogVersion>> {
+pub(super) async fn newest(db: &mut Connection, catalog: &CatalogName) -> Result<Option<CatalogVersion>> {
     let text: Option<String> =
         sqlx::query_scalar("SELECT version FROM versions WHERE catalog = $1 ORDER BY ordinal DESC LIMIT 1")
             .bind(catalog.as_str())
@@ -311,7 +316,7 @@ async fn newest(db: &mut Connection, catalog: &CatalogName) -> Result<Option<Cat
     parsed_opt("catalogVersion", text.as_deref())
 }
 
-async fn put_version(db: &mut Connection, version: &Version) -> Result<()> {
+pub(super) async fn put_version(db: &mut Connection, version: &Version) -> Result<()> {
     let body = put_content(db, &to_json("version content", &version.content)?).await?;
     let done = sqlx::query(
         "INSERT INTO versions
@@ -335,21 +340,21 @@ async fn put_version(db: &mut Connection, version: &Version) -> Result<()> {
     }
 }
 
-async fn decide(
+pub(super) async fn end_draft(
     db: &mut Connection,
     id: i64,
     status: DraftStatus,
     version: Option<CatalogVersion>,
-    decision: &Decision,
+    ending: &Ending,
 ) -> Result<()> {
     let done = sqlx::query(
         "UPDATE drafts SET status = $1, decided_by = $2, decided_at = $3, reason = $4, version = $5
          WHERE id = $6 AND status = 'pending'",
     )
     .bind(status.as_str())
-    .bind(&decision.actor)
-    .bind(time(decision.at))
-    .bind(&decision.reason)
+    .bind(&ending.actor)
+    .bind(time(ending.at))
+    .bind(&ending.reason)
     .bind(version.map(|v| v.to_string()))
     .bind(id)
     .execute(db)

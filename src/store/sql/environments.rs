@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use sqlx::FromRow;
 
 use super::{
-    super::sql::{from_word, parsed, parsed_opt, time},
+    super::sql::{from_json, from_word, parsed, parsed_opt, time, to_json},
     Connection, Database, events,
 };
 use crate::{
-    catalog::{CatalogVersion, EnvironmentPointer, Move, MoveKind, event::NewEvent},
+    catalog::{CatalogVersion, EnvironmentPointer, Freeze, Move, MoveKind, event::NewEvent},
     json::Digest,
     name::{CatalogName, EnvironmentName},
-    store::{Environments, NewMove, Result, StoreError},
+    store::{Environments, Freezes, NewMove, Result, StoreError},
 };
 
 #[derive(FromRow)]
@@ -53,6 +53,7 @@ struct MoveRow {
     reason: String,
     actor: String,
     at: String,
+    grounds: String,
 }
 
 impl TryFrom<MoveRow> for Move {
@@ -68,6 +69,7 @@ impl TryFrom<MoveRow> for Move {
             reason: row.reason,
             actor: row.actor,
             at: parsed("move time", &row.at)?,
+            grounds: from_json("grounds of a move", &row.grounds)?,
         })
     }
 }
@@ -116,21 +118,27 @@ impl Environments for Database {
     }
 
     async fn move_pointer(&self, new: NewMove, event: NewEvent) -> Result<Move> {
-        let NewMove { order, key } = new;
+        let NewMove { basis, order, key } = new;
         let mut tx = self.write().await?;
         if let Some(key) = &key
             && let Some((request, answer)) = answered(&mut tx, &key.key).await?
         {
             return if request == key.request { Ok(answer) } else { Err(StoreError::KeyReused) };
         }
+        // First, for a pointer that has moved is told better than that something has changed.
+        let current = pointer(&mut tx, &order.environment, &order.catalog).await?;
+        if current.as_ref().map_or(0, |p| p.generation) != order.generation - 1 {
+            return Err(StoreError::Moved(current.map(Box::new)));
+        }
+        events::stands(&mut tx, &basis).await?;
         if !set_pointer(&mut tx, &order).await? {
             let current = pointer(&mut tx, &order.environment, &order.catalog).await?;
             return Err(StoreError::Moved(current.map(Box::new)));
         }
         sqlx::query(
             "INSERT INTO moves
-                 (environment, catalog, generation, kind, from_version, to_version, reason, actor, at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                 (environment, catalog, generation, kind, from_version, to_version, reason, actor, at, grounds)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
         .bind(order.environment.as_str())
         .bind(order.catalog.as_str())
@@ -141,6 +149,7 @@ impl Environments for Database {
         .bind(&order.reason)
         .bind(&order.actor)
         .bind(time(order.at))
+        .bind(to_json("grounds of a move", &order.grounds)?)
         .execute(&mut *tx)
         .await?;
         if let (MoveKind::Rollback, Some(left)) = (order.kind, order.from) {
@@ -214,6 +223,80 @@ impl Environments for Database {
         }
         events::append(&mut tx, event).await?;
         Ok(tx.commit().await?)
+    }
+}
+
+#[derive(FromRow)]
+struct FreezeRow {
+    environment: String,
+    catalog: String,
+    reason: String,
+    actor: String,
+    at: String,
+}
+
+impl TryFrom<FreezeRow> for Freeze {
+    type Error = StoreError;
+    fn try_from(row: FreezeRow) -> Result<Self> {
+        let catalog = Some(row.catalog.as_str()).filter(|name| !name.is_empty());
+        Ok(Self {
+            environment: parsed("environment name", &row.environment)?,
+            catalog: parsed_opt("catalog name", catalog)?,
+            reason: row.reason,
+            actor: row.actor,
+            at: parsed("freeze time", &row.at)?,
+        })
+    }
+}
+
+#[async_trait]
+impl Freezes for Database {
+    async fn freezes(&self) -> Result<Vec<Freeze>> {
+        let rows: Vec<FreezeRow> = sqlx::query_as("SELECT * FROM freezes ORDER BY environment, catalog")
+            .fetch_all(&self.reader)
+            .await?;
+        rows.into_iter().map(Freeze::try_from).collect()
+    }
+
+    async fn freeze(&self, freeze: &Freeze, event: NewEvent) -> Result<bool> {
+        let mut tx = self.write().await?;
+        let done = sqlx::query(
+            "INSERT INTO freezes (environment, catalog, reason, actor, at) VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (environment, catalog) DO NOTHING",
+        )
+        .bind(freeze.environment.as_str())
+        .bind(freeze.catalog.as_ref().map_or("", CatalogName::as_str))
+        .bind(&freeze.reason)
+        .bind(&freeze.actor)
+        .bind(time(freeze.at))
+        .execute(&mut *tx)
+        .await?;
+        if done.rows_affected() == 0 {
+            return Ok(false);
+        }
+        events::append(&mut tx, event).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    async fn unfreeze(
+        &self,
+        environment: &EnvironmentName,
+        catalog: Option<&CatalogName>,
+        event: NewEvent,
+    ) -> Result<bool> {
+        let mut tx = self.write().await?;
+        let done = sqlx::query("DELETE FROM freezes WHERE environment = $1 AND catalog = $2")
+            .bind(environment.as_str())
+            .bind(catalog.map_or("", CatalogName::as_str))
+            .execute(&mut *tx)
+            .await?;
+        if done.rows_affected() == 0 {
+            return Ok(false);
+        }
+        events::append(&mut tx, event).await?;
+        tx.commit().await?;
+        Ok(true)
     }
 }
 

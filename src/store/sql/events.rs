@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     catalog::{Event, event::NewEvent},
-    store::{Events, Result, StoreError},
+    store::{Basis, Events, Result, StoreError},
 };
 
 #[derive(FromRow)]
@@ -66,6 +66,21 @@ pub(super) async fn append(db: &mut Connection, event: NewEvent) -> Result<()> {
     Ok(())
 }
 
+/// Whether what a write was decided on still stands, as this transaction sees it.
+pub(super) async fn stands(db: &mut Connection, basis: &Basis) -> Result<()> {
+    for subject in &basis.subjects {
+        let later: i64 = sqlx::query_scalar("SELECT count(*) FROM events WHERE subject = $1 AND seq > $2")
+            .bind(subject)
+            .bind(basis.seq)
+            .fetch_one(&mut *db)
+            .await?;
+        if later > 0 {
+            return Err(StoreError::Outdated);
+        }
+    }
+    Ok(())
+}
+
 #[async_trait]
 impl Events for Database {
     async fn events(&self, count: usize) -> Result<Vec<Event>> {
@@ -74,6 +89,12 @@ impl Events for Database {
             .fetch_all(&self.reader)
             .await?;
         rows.into_iter().map(Event::try_from).collect()
+    }
+
+    async fn last_event(&self) -> Result<i64> {
+        let last: Option<i64> =
+            sqlx::query_scalar("SELECT max(seq) FROM events").fetch_one(&self.reader).await?;
+        Ok(last.unwrap_or(0))
     }
 
     async fn note(&self, event: NewEvent) -> Result<()> {

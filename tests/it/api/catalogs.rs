@@ -85,7 +85,7 @@ async fn a_catalog_leads_to_its_versions_and_drafts() {
     assert_snapshot!(check_parts(&app, get("/api/v1/catalogs/shop"), &parts).await, @r#"
     200 content-type=application/json
     /name: "shop"
-    /policy: {"assume":"declared","formats":"risky","failOn":["breaking","undecided"]}
+    /policy: {"assume":"declared","formats":"risky","failOn":["breaking","undecided"],"compatibility":"full","against":"latest","approvals":0}
     /servers: ["orders"]
     /versions/0/version: "2026.11.28"
     /versions/1/reason: "the contracts as they stand"

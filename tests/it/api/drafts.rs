@@ -118,7 +118,7 @@ async fn an_approval_needs_a_reason_and_the_acceptance_of_what_breaks() {
       "type": "/errors/policy-blocks",
       "title": "policy blocks",
       "status": 422,
-      "detail": "draft `d-4` is blocked by the catalog's policy: breaking: tool `order_query`: `state` no longer accepts \"all\"",
+      "detail": "draft `d-4` is blocked by the catalog's policy: breaking: tool `order_query`: `state` no longer accepts \"all\" (and 4 more)",
       "code": "policy-blocks",
       "help": "accept the findings with a reason, or reject the draft"
     }

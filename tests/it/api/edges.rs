@@ -129,7 +129,7 @@ async fn bodies_are_read_strictly() {
       "type": "/errors/invalid-body",
       "title": "invalid body",
       "status": 400,
-      "detail": "the body cannot be read: unknown field `force`, expected one of `catalog`, `version`, `reason` at line 1 column 46",
+      "detail": "the body cannot be read: unknown field `force`, expected one of `catalog`, `version`, `reason`, `recordProbe`, `emergency` at line 1 column 46",
       "code": "invalid-body"
     }
     "#);
