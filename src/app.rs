@@ -21,20 +21,23 @@ mod sides;
 mod surfaces;
 pub mod view;
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, SubsecRound as _, Utc};
 use serde_json::Value;
 
 pub use error::{AppError, Kind};
 
-pub use crate::mcp::{IpNet, Reach};
+pub use crate::{
+    mcp::{IpNet, Reach},
+    store::Place,
+};
 
 use crate::{
     catalog::{CatalogVersion, event::NewEvent},
     mcp::{Limits, Tokens},
     name::{CatalogName, EnvironmentName},
-    store::{Basis, Store, sqlite::SqliteStore},
+    store::{Basis, Store, StoreError, sqlite::SqliteStore},
 };
 
 /// The time, as an argument.
@@ -117,26 +120,22 @@ impl App {
         Self { variables: Arc::new(variables), ..self }
     }
 
-    /// Opens (and migrates) the SQLite file; it is created where it does not exist.
+    /// Opens a database. A file is made with its folder where it does not exist, and brought up to date.
+    ///
+    /// # Errors
+    /// Where it cannot be opened; on a server also where it is not up to date.
+    pub async fn open(place: &Place, clock: Arc<dyn Clock>) -> Result<Self, AppError> {
+        make_folder(place)?;
+        Ok(Self::new(place.open().await.map_err(|e| not_opened(place, e))?, clock))
+    }
+
+    /// Brings the tables of a database up to date; answers how many migrations ran.
     ///
     /// # Errors
     /// Where it cannot be opened.
-    pub async fn open(database: &Path, clock: Arc<dyn Clock>) -> Result<Self, AppError> {
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
-            let shown = database.display();
-            AppError::new(
-                Kind::Unavailable,
-                "database-unavailable",
-                format!("database `{shown}` could not be opened: {}", root_cause(source.as_ref())),
-            )
-            .help("name a file that toolpact made, or a new one in a folder that can be written to")
-            .caused_by(source)
-        };
-        if let Some(folder) = database.parent().filter(|f| !f.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|e| failed(e.into()))?;
-        }
-        let store = SqliteStore::open(database).await.map_err(|e| failed(e.into()))?;
-        Ok(Self::new(Arc::new(store), clock))
+    pub async fn migrate(place: &Place) -> Result<usize, AppError> {
+        make_folder(place)?;
+        place.migrate().await.map_err(|e| not_opened(place, e))
     }
 
     /// Over a database that is forgotten with this value.
@@ -164,6 +163,37 @@ impl App {
     }
 }
 
+/// Makes the folder that a file is to stand in.
+fn make_folder(place: &Place) -> Result<(), AppError> {
+    let Place::File(path) = place else { return Ok(()) };
+    let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(folder).map_err(|e| not_opened(place, StoreError::Database(e.into())))
+}
+
+/// Why a database could not be opened, and what to do.
+fn not_opened(place: &Place, error: StoreError) -> AppError {
+    let code = match error {
+        StoreError::Outdated(_) => "database-outdated",
+        _ => "database-unavailable",
+    };
+    let help = match (place, &error) {
+        (_, StoreError::Outdated(_)) => "run `toolpact migrate`",
+        (Place::File(_), _) => {
+            "name a file that toolpact made, or a new one in a folder that can be written to"
+        }
+        (Place::Server(_), _) => {
+            "see that the server runs and lets this user in, and that the database is there and toolpact's own"
+        }
+    };
+    AppError::new(
+        Kind::Unavailable,
+        code,
+        format!("database `{place}` could not be opened: {}", root_cause(&error)),
+    )
+    .help(help)
+    .caused_by(error)
+}
+
 /// The innermost cause: what the file system or the database itself said.
 fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut cause = error;
@@ -173,18 +203,16 @@ fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     cause.to_string()
 }
 
-/// A reason given by a person; never empty.
+/// A reason given by a person; never empty, and without U+0000, which PostgreSQL has in no text.
 fn reason(text: &str) -> Result<String, AppError> {
     let text = text.trim();
-    if text.contains('\0') {
-        let help = "leave the character U+0000 out";
-        return Err(
-            AppError::new(Kind::Invalid, "bad-reason", "the reason cannot be kept as it is").help(help)
-        );
-    }
     if text.is_empty() {
         let help = "say why, for whoever reads the history";
         return Err(AppError::new(Kind::Invalid, "empty-reason", "the reason is empty").help(help));
+    }
+    if text.contains('\0') {
+        let message = "the reason holds U+0000, which not every database can keep";
+        return Err(AppError::new(Kind::Invalid, "invalid-reason", message).help("write it without"));
     }
     Ok(text.to_owned())
 }

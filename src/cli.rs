@@ -17,6 +17,7 @@ mod export;
 mod gate;
 mod import;
 mod log;
+mod migrate;
 mod oauth;
 mod pointer;
 mod promote;
@@ -64,9 +65,17 @@ pub mod exit {
 #[derive(Parser)]
 #[command(name = "toolpact", version, max_term_width = 110, after_help = AFTER_HELP)]
 struct Cli {
-    /// The database; made with its folder on first write. Default: toolpact/toolpact.db in the user's data folder.
-    #[arg(long, global = true, env = "TOOLPACT_DATABASE", value_name = "FILE", display_order = 100)]
-    database: Option<std::path::PathBuf>,
+    /// The database: a SQLite file, made with its folder on first write, or postgres://USER:PASSWORD@HOST/DATABASE.
+    /// Default: what DATABASE_URL says, or toolpact/toolpact.db in the user's data folder.
+    #[arg(
+        long,
+        global = true,
+        env = "TOOLPACT_DATABASE",
+        hide_env_values = true, // a URL may hold a password
+        value_name = "FILE|URL",
+        display_order = 100
+    )]
+    database: Option<std::ffi::OsString>,
     /// Who acts; stands in the audit log. Default: the user's name.
     #[arg(long, global = true, env = "TOOLPACT_ACTOR", value_name = "NAME", display_order = 101)]
     actor: Option<String>,
@@ -111,6 +120,7 @@ enum Command {
     Audit(audit::Args),
     // Run.
     Serve(serve::Args),
+    Migrate(migrate::Args),
     DemoServer(demo_server::Args),
 }
 
@@ -130,7 +140,7 @@ impl From<String> for Answer {
 pub fn main(serve: Serve) -> ExitCode {
     let cli = Cli::parse();
     log_to_stderr(cli.verbose);
-    let context = Context { database: cli.database, actor: cli.actor };
+    let context = Context::new(cli.database, cli.actor);
     match run(&cli.command, &context, serve) {
         Ok(answer) => match print(&answer.text) {
             // Whoever stopped reading has seen enough; the answer stands.
@@ -172,6 +182,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Status(args) => status::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Audit(args) => audit::run(args, context),
+        Command::Migrate(args) => migrate::run(args, context),
         Command::Serve(args) => serve::run(args, context, serve),
         Command::DemoServer(args) => demo_server::run(args),
     }

@@ -1,11 +1,14 @@
-//! What must outlive the process, in catalog terms. SQLite stands behind it; PostgreSQL can stand beside it.
+//! What must outlive the process, in catalog terms. SQLite or PostgreSQL stands behind it.
 //!
 //! Between the pure core and the use cases. A store keeps, finds and compares-and-sets; it judges nothing. Every write
 //! is one transaction and takes the event that describes it, so neither exists without the other.
 
+mod place;
 pub mod postgres;
 mod sql;
 pub mod sqlite;
+
+pub use place::{InvalidPlace, Place};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -40,7 +43,7 @@ pub enum StoreError {
     DraftChanged,
     /// Something that the write was decided on has changed since it was read; see [`Basis`].
     #[error("what the decision rests on has changed")]
-    Outdated,
+    Shifted,
     /// The version exists already, with other content.
     #[error("the version exists")]
     VersionExists,
@@ -52,6 +55,9 @@ pub enum StoreError {
         /// Why not.
         cause: String,
     },
+    /// So many migrations have not run. Only where they do not run by themselves.
+    #[error("its tables are not up to date: {0} migrations have not run")]
+    Outdated(usize),
     /// The database itself.
     #[error("the database did not answer")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -181,7 +187,7 @@ pub struct Idempotency {
 }
 
 /// What a write was decided on: everything that was known of these subjects of [events](Event::subject) when the log
-/// ended with `seq`. The write is refused as [`StoreError::Outdated`] where one of them has a later event, so that what is
+/// ended with `seq`. The write is refused as [`StoreError::Shifted`] where one of them has a later event, so that what is
 /// written was judged on what stood then, whoever else writes at the same time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Basis {

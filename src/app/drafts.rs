@@ -206,7 +206,7 @@ impl App {
         });
         let event = self.event(actor, "draft.created", format!("catalog/{catalog}"), data);
         match self.store.open_draft(new, event).await {
-            Err(StoreError::DraftChanged | StoreError::Outdated) => {
+            Err(StoreError::DraftChanged | StoreError::Shifted) => {
                 let message = format!(
                     "catalog `{catalog}` got a new version or decision, or one of its servers a newer snapshot, while its draft \
                      was made"

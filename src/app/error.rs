@@ -98,10 +98,11 @@ impl From<StoreError> for AppError {
                 "the idempotency key was used for another request; use a new key for a new request"
                     .to_owned(),
             ),
-            StoreError::Outdated => (Kind::Conflict, "busy", error.to_string()),
+            StoreError::Shifted => (Kind::Conflict, "busy", error.to_string()),
             StoreError::DraftChanged => (Kind::Conflict, "stale-draft", error.to_string()),
             StoreError::VersionExists => (Kind::Conflict, "version-exists", error.to_string()),
             StoreError::Corrupt { .. } => (Kind::Internal, "corrupt-database", error.to_string()),
+            StoreError::Outdated(_) => (Kind::Unavailable, "database-outdated", error.to_string()),
             StoreError::Database(cause) => (
                 Kind::Unavailable,
                 "database-unavailable",

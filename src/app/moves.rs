@@ -31,6 +31,8 @@ use crate::{
 
 /// What was read is judged again where somebody wrote meanwhile; more often than this only where many write at once.
 const TRIES: usize = 5;
+/// The longest idempotency key: it is the key of an index.
+const MAX_KEY: usize = 128;
 /// Versions looked at for changes that can be decided on before a promotion.
 const LOOKED_AT: usize = 10;
 
@@ -61,6 +63,10 @@ impl App {
     }
 
     async fn move_to(&self, kind: MoveKind, request: &MoveRequest) -> Result<Move, AppError> {
+        if request.idempotency_key.as_ref().is_some_and(|key| !(1..=MAX_KEY).contains(&key.len())) {
+            let message = format!("an idempotency key has 1 to {MAX_KEY} bytes");
+            return Err(AppError::new(Kind::Invalid, "invalid-idempotency-key", message));
+        }
         let key = request
             .idempotency_key
             .as_ref()
@@ -138,7 +144,7 @@ impl App {
             grounds,
         };
         match self.store.move_pointer(NewMove { basis, order, key }, event).await {
-            Err(StoreError::Outdated) => Ok(None),
+            Err(StoreError::Shifted) => Ok(None),
             Err(StoreError::Moved(now)) => {
                 let error = stale(&environment, &catalog, request.generation, now.as_deref());
                 Err(error.caused_by(format!("lost a race; nothing was {verb}")))

@@ -250,7 +250,7 @@ impl App {
             NewApproval { approval, accepted, version: version.clone().map(|v| (v, draft.base)), basis };
         match self.store.approve(new, events).await {
             Ok(()) => {}
-            Err(StoreError::Outdated | StoreError::DraftChanged | StoreError::VersionExists) => {
+            Err(StoreError::Shifted | StoreError::DraftChanged | StoreError::VersionExists) => {
                 return Ok(None);
             }
             Err(e) => return Err(e.into()),

@@ -1,18 +1,19 @@
 //! What every command is given beside its own arguments: the database, who acts, and a way into the use cases.
 
-use std::{env, fs, path::PathBuf, sync::Arc};
+use std::{env, ffi::OsString, fs, path::PathBuf, sync::Arc};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::app::{App, AppError, Kind, SystemClock};
+use crate::app::{App, AppError, Kind, Place, SystemClock};
 
 /// The stack of a thread that may judge a diff: as much as a main thread has, because schemas nest.
 pub(super) const STACK: usize = 8 << 20;
 
 /// The global options.
 pub(super) struct Context {
-    pub(super) database: Option<PathBuf>,
-    pub(super) actor: Option<String>,
+    /// The database, where one was named.
+    pub(super) database: Option<OsString>,
+    actor: Option<String>,
 }
 
 /// What a command does to the database.
@@ -27,6 +28,13 @@ pub(super) enum Access {
 }
 
 impl Context {
+    /// What was given on the command line or in variables of our own; `DATABASE_URL`, which others read as well, is asked
+    /// last. An empty one counts as unset.
+    pub(super) fn new(database: Option<OsString>, actor: Option<String>) -> Self {
+        let database = database.or_else(|| env::var_os("DATABASE_URL").filter(|url| !url.is_empty()));
+        Self { database, actor }
+    }
+
     /// Who acts: as told, or the name of the account. Never guessed: the audit log is worth what this name is worth.
     pub(super) fn actor(&self) -> Result<String, AppError> {
         self.actor
@@ -45,10 +53,14 @@ impl Context {
             })
     }
 
-    /// The database file.
-    pub(super) fn database(&self) -> Result<PathBuf, AppError> {
-        if let Some(path) = &self.database {
-            return Ok(path.clone());
+    /// Where the database is.
+    pub(super) fn database(&self) -> Result<Place, AppError> {
+        if let Some(named) = &self.database {
+            // What is no Unicode can only be a path.
+            return named.to_str().map_or_else(|| Ok(Place::File(named.into())), str::parse).map_err(|e| {
+                AppError::new(Kind::Invalid, "invalid-database", e.to_string())
+                    .help("name a file, or a database as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+            });
         }
         // An empty variable counts as unset, and a relative one is to be ignored (XDG base directories).
         let folder = |name: &str| {
@@ -56,7 +68,7 @@ impl Context {
         };
         folder("XDG_DATA_HOME")
             .or_else(|| Some(folder("HOME")?.join(".local").join("share")))
-            .map(|data| data.join("toolpact").join("toolpact.db"))
+            .map(|data| Place::File(data.join("toolpact").join("toolpact.db")))
             .ok_or_else(|| {
                 AppError::new(
                     Kind::Invalid,
@@ -75,17 +87,16 @@ impl Context {
     ) -> Result<T, AppError> {
         let database = self.database()?;
         match access {
-            Access::Read if !database.exists() => {
+            Access::Read if database.is_absent() => {
                 return Err(AppError::new(
                     Kind::Unavailable,
                     "no-database",
-                    format!("there is no database at `{}`", database.display()),
+                    format!("there is no database at `{database}`"),
                 )
                 .help("take a first snapshot (`toolpact snapshot NAME -- COMMAND`), or name another with `--database FILE`"));
             }
-            Access::Registered if !database.exists() => {
-                let message =
-                    format!("no server is registered: there is no database at `{}`", database.display());
+            Access::Registered if database.is_absent() => {
+                let message = format!("no server is registered: there is no database at `{database}`");
                 return Err(AppError::new(Kind::NotFound, "no-servers", message).help(
                     "register those of a host with `toolpact import FILE`, or say where the server is: `-- COMMAND` or `--url URL`",
                 ));
@@ -114,8 +125,9 @@ fn account() -> Option<String> {
 }
 
 /// Makes the folder that the database is to stand in.
-pub(super) fn make_folder(database: &std::path::Path) -> Result<(), AppError> {
-    let Some(folder) = database.parent().filter(|f| !f.as_os_str().is_empty()) else { return Ok(()) };
+pub(super) fn make_folder(database: &Place) -> Result<(), AppError> {
+    let Place::File(path) = database else { return Ok(()) };
+    let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) else { return Ok(()) };
     fs::create_dir_all(folder).map_err(|e| {
         AppError::new(
             Kind::Unavailable,

@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         async |app: &crate::app::App| app.import(found.clone(), args.replace, args.dry_run, &actor).await;
     let import = match args.dry_run {
         // Asking makes no database.
-        true if !context.database()?.exists() => block_on(async {
+        true if context.database()?.is_absent() => block_on(async {
             let app = crate::app::App::in_memory(std::sync::Arc::new(crate::app::SystemClock)).await?;
             work(&app).await
         })?,

@@ -8,7 +8,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     io,
     net::{SocketAddr, ToSocketAddrs},
-    path::{Path, PathBuf},
+    path::PathBuf,
     pin::Pin,
     sync::Arc,
     time::Duration,
@@ -21,7 +21,7 @@ use super::{
     context::{self, Context},
 };
 use crate::app::{
-    App, AppError, IpNet, Kind, Reach, SystemClock, demo,
+    App, AppError, IpNet, Kind, Place, Reach, SystemClock, demo,
     poll::{Polled, Poller, Polling},
     view::Drift,
 };
@@ -47,6 +47,9 @@ pub(super) struct Args {
     allow_remote: bool,
     #[command(flatten)]
     polling: Polls,
+    /// Do not bring the tables of a PostgreSQL database up to date; refuse to start where they are not.
+    #[arg(long)]
+    no_migrate: bool,
     /// Start with a story worth looking at, in a database of its own that is gone at the end.
     #[arg(long)]
     demo: bool,
@@ -109,7 +112,7 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
     let address = address(args)?;
     let demo = if args.demo { Some(DemoFolder::new()?) } else { None };
     let database = match &demo {
-        Some(folder) => folder.0.join("toolpact.db"),
+        Some(folder) => Place::File(folder.0.join("toolpact.db")),
         None => {
             let database = context.database()?;
             context::make_folder(&database)?;
@@ -125,6 +128,11 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         let stop = signals()?;
         // Bound before anything is written: a port that is taken should cost nothing.
         let listener = bind(address).await?;
+        if let Place::Server(_) = database
+            && !args.no_migrate
+        {
+            App::migrate(&database).await?;
+        }
         let app = App::open(&database, Arc::new(SystemClock)).await?;
         let app = app.reaching(Reach::Public(args.polling.networks.clone()));
         let bound = listener.local_addr().map_err(|e| unavailable(address, &e))?;
@@ -153,13 +161,9 @@ async fn seed(app: &App) -> Result<String, AppError> {
     Ok(format!("catalogs/{}/drafts/{}", state.catalog, state.draft))
 }
 
-fn say(bound: SocketAddr, path: &str, database: &Path, demo: bool) {
+fn say(bound: SocketAddr, path: &str, database: &Place, demo: bool) {
     let url = format!("http://{bound}/{path}");
-    let what = if demo {
-        "a demo, gone when it stops".to_owned()
-    } else {
-        format!("database `{}`", database.display())
-    };
+    let what = if demo { "a demo, gone when it stops".to_owned() } else { format!("database `{database}`") };
     // Whoever started it may read no longer; the service runs all the same.
     _ = super::print(&format!("toolpact serves {url}\n({what}; stop with Ctrl-C)\n"));
     if !bound.ip().is_loopback() {

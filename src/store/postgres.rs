@@ -21,7 +21,7 @@ mod servers;
 #[path = "sql/snapshots.rs"]
 mod snapshots;
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, fmt, str::FromStr, time::Duration};
 
 use sqlx::{
     Connection as _, Executor as _, PgConnection as Connection, PgPool, Postgres, Transaction,
@@ -29,7 +29,10 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use super::{Result, StoreError, sql::not_migrated};
+use super::{
+    InvalidPlace, Result, StoreError,
+    sql::{MIGRATED, not_migrated},
+};
 
 /// What the statements of `sql/` are written for here.
 type Database = PostgresStore;
@@ -70,23 +73,19 @@ impl PostgresStore {
     /// Opens a database whose tables are up to date.
     ///
     /// # Errors
-    /// Where the URL is none, nobody answers, or its tables are missing, older or newer.
-    pub async fn open(url: &str) -> Result<Self> {
-        let options = options(url)?;
-        let mut db = Connection::connect_with(&options).await?;
+    /// Where nobody answers, or its tables are missing, older or newer.
+    pub async fn open(address: &Address) -> Result<Self> {
+        let mut db = address.connect().await?;
         match pending(&mut db).await? {
             0 => db.close().await?,
-            n => {
-                let why = format!("its tables are not up to date: {n} migrations have not run");
-                return Err(StoreError::Database(why.into()));
-            }
+            n => return Err(StoreError::Outdated(n)),
         }
         let pool = |connections| {
             PgPoolOptions::new()
                 .max_connections(connections)
                 .acquire_timeout(BUSY)
                 .after_connect(|db, _| Box::pin(async move { db.execute(SESSION).await.map(|_| ()) }))
-                .connect_lazy_with(options.clone())
+                .connect_lazy_with(address.0.as_ref().clone())
         };
         Ok(Self { writer: pool(WRITERS), reader: pool(READERS) })
     }
@@ -95,9 +94,9 @@ impl PostgresStore {
     /// others find it done.
     ///
     /// # Errors
-    /// Where the URL is none, nobody answers, or the database is another program's or made by a newer toolpact.
-    pub async fn migrate(url: &str) -> Result<usize> {
-        let mut db = Connection::connect_with(&options(url)?).await?;
+    /// Where nobody answers, or the database is another program's or made by a newer toolpact.
+    pub async fn migrate(address: &Address) -> Result<usize> {
+        let mut db = address.connect().await?;
         let before = pending(&mut db).await?;
         if before > 0 {
             MIGRATIONS.run_direct(None, &mut db, false).await.map_err(not_migrated)?;
@@ -114,9 +113,45 @@ impl PostgresStore {
     }
 }
 
-/// How a database is reached; what the URL leaves open is taken from `PGHOST`, `PGPASSWORD` and their like.
-fn options(url: &str) -> Result<PgConnectOptions> {
-    Ok(url.parse::<PgConnectOptions>()?.application_name("toolpact"))
+/// A database of a PostgreSQL server. Shown without its password.
+#[derive(Clone)]
+pub struct Address(Box<PgConnectOptions>);
+
+impl Address {
+    /// A connection of its own, without the bounds of a session.
+    async fn connect(&self) -> Result<Connection> {
+        let connecting = Connection::connect_with(&self.0);
+        let late = |_| StoreError::Database(format!("no answer within {} s", BUSY.as_secs()).into());
+        Ok(tokio::time::timeout(BUSY, connecting).await.map_err(late)??)
+    }
+}
+
+impl FromStr for Address {
+    type Err = InvalidPlace;
+    /// A URL; what it leaves open is taken from `PGHOST`, `PGPASSWORD` and their like.
+    fn from_str(url: &str) -> std::result::Result<Self, InvalidPlace> {
+        let options: PgConnectOptions = url.parse().map_err(|e| match e {
+            sqlx::Error::Configuration(cause) => InvalidPlace::Url(cause.to_string()),
+            _ => {
+                InvalidPlace::Url("it is not written postgres://USER:PASSWORD@HOST:PORT/DATABASE".to_owned())
+            }
+        })?;
+        Ok(Self(Box::new(options.application_name("toolpact"))))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (user, port) = (self.0.get_username(), self.0.get_port());
+        let host = self.0.get_socket().map_or(self.0.get_host().into(), |socket| socket.to_string_lossy());
+        write!(f, "postgres://{user}@{host}:{port}/{}", self.0.get_database().unwrap_or(user))
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// How many migrations have not run yet. Refuses what another program or a newer toolpact made.
@@ -138,7 +173,7 @@ async fn pending(db: &mut Connection) -> Result<usize> {
         (_, 0) => return Err(StoreError::Database("it is a database of another program".into())),
         _ => {}
     }
-    let run = db.list_applied_migrations("_sqlx_migrations").await.map_err(not_migrated)?;
+    let run = db.list_applied_migrations(MIGRATED).await.map_err(not_migrated)?;
     if let Some(newer) = run.iter().find(|m| !MIGRATIONS.version_exists(m.version)) {
         return Err(not_migrated(sqlx::migrate::MigrateError::VersionMissing(newer.version)));
     }

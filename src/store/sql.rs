@@ -17,6 +17,9 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
+/// The table in which sqlx notes what ran.
+pub(super) const MIGRATED: &str = "_sqlx_migrations";
+
 /// Why the tables could not be brought up to date.
 pub(super) fn not_migrated(error: MigrateError) -> StoreError {
     match error {

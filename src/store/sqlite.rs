@@ -23,10 +23,14 @@ use std::{borrow::Cow, path::Path, time::Duration};
 
 use sqlx::{
     Sqlite, SqliteConnection as Connection, SqlitePool, Transaction,
+    migrate::Migrate as _,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{Result, StoreError, sql::not_migrated};
+use super::{
+    Result, StoreError,
+    sql::{MIGRATED, not_migrated},
+};
 
 /// What the statements of `sql/` are written for here.
 type Database = SqliteStore;
@@ -49,17 +53,20 @@ impl SqliteStore {
     /// # Errors
     /// Where the file cannot be opened or is no database of ours.
     pub async fn open(path: &Path) -> Result<Self> {
-        let options = options(SqliteConnectOptions::new().filename(path).create_if_missing(true))
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full);
-        let writer = unless_busy(|| async {
-            let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
-            migrate(&writer).await?;
-            Ok(writer)
-        })
-        .await?;
+        let options = options(path);
+        let (writer, _) = writer(options.clone()).await?;
         let reader = SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(options);
         Ok(Self { writer, reader })
+    }
+
+    /// The same; answers how many migrations ran.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn migrate(path: &Path) -> Result<usize> {
+        let (pool, ran) = writer(options(path)).await?;
+        pool.close().await;
+        Ok(ran)
     }
 
     /// A database that lives as long as this value.
@@ -72,7 +79,7 @@ impl SqliteStore {
             .max_connections(1)
             .idle_timeout(None)
             .max_lifetime(None)
-            .connect_with(options(SqliteConnectOptions::new().in_memory(true)))
+            .connect_with(checked(SqliteConnectOptions::new().in_memory(true)))
             .await?;
         migrate(&pool).await?;
         Ok(Self { writer: pool.clone(), reader: pool })
@@ -84,8 +91,24 @@ impl SqliteStore {
     }
 }
 
-fn options(options: SqliteConnectOptions) -> SqliteConnectOptions {
+fn options(path: &Path) -> SqliteConnectOptions {
+    checked(SqliteConnectOptions::new().filename(path).create_if_missing(true))
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+}
+
+fn checked(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options.foreign_keys(true).busy_timeout(BUSY)
+}
+
+/// The connection that writes, to tables that are up to date; and how many migrations that took.
+async fn writer(options: SqliteConnectOptions) -> Result<(SqlitePool, usize)> {
+    unless_busy(|| async {
+        let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
+        let ran = migrate(&writer).await?;
+        Ok((writer, ran))
+    })
+    .await
 }
 
 /// Tries again where SQLite says "busy" without having waited: while others turn a new file to a write-ahead log, or
@@ -114,9 +137,9 @@ fn is_busy(error: &(dyn std::error::Error + 'static)) -> bool {
     })
 }
 
-/// Brings the tables up to date; refuses a database that another program made. Under the write lock: of two processes
+/// Brings the tables up to date and says how many migrations ran; refuses a database that another program made. Under the write lock: of two processes
 /// that open a new file at once, one makes the tables and the other finds them.
-async fn migrate(pool: &SqlitePool) -> Result<()> {
+async fn migrate(pool: &SqlitePool) -> Result<usize> {
     let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
     let (tables, ours): (i64, i64) = sqlx::query_as(
         "SELECT count(*), count(*) FILTER (WHERE name = '_sqlx_migrations')
@@ -127,9 +150,14 @@ async fn migrate(pool: &SqlitePool) -> Result<()> {
     if tables > 0 && ours == 0 {
         return Err(StoreError::Database("it is a database of another program".into()));
     }
+    let before = match ours {
+        0 => 0,
+        _ => tx.list_applied_migrations(MIGRATED).await.map_err(not_migrated)?.len(),
+    };
     let migrations = sqlx::migrate!("migrations/sqlite");
     migrations.run_direct(None, &mut *tx, false).await.map_err(not_migrated)?;
-    Ok(tx.commit().await?)
+    tx.commit().await?;
+    Ok(migrations.iter().count().saturating_sub(before))
 }
 
 /// A text as a column holds it: as it is.

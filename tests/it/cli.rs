@@ -2,6 +2,7 @@
 
 mod add;
 mod calls;
+mod database;
 mod docs;
 mod files;
 mod import;

@@ -7,9 +7,13 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use crate::database::{self, Own};
+
 /// A user with an empty home.
 pub(crate) struct User {
     home: tempfile::TempDir,
+    /// Not in the home, where there is a server to test with.
+    database: Option<Own>,
 }
 
 /// How a command ended.
@@ -21,7 +25,19 @@ pub(crate) struct Ended {
 
 impl User {
     pub(crate) fn new() -> Self {
-        Self { home: tempfile::tempdir().expect("a temporary folder can be made") }
+        Self { home: tempfile::tempdir().expect("a temporary folder can be made"), database: None }
+    }
+
+    /// The same over a database of their own, on the server to test with where there is one.
+    pub(crate) fn with_database() -> Self {
+        let user = Self::new();
+        if database::server().is_none() {
+            return user;
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let user = Self { database: Some(runtime.block_on(Own::new())), ..user };
+        user.run(&["migrate"]).code(0);
+        user
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -47,6 +63,9 @@ impl User {
             .env("TMPDIR", self.home())
             .current_dir(self.home())
             .stdin(Stdio::null());
+        if let Some(own) = &self.database {
+            command.env("DATABASE_URL", own.url());
+        }
         command
     }
 

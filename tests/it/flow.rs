@@ -14,13 +14,14 @@ use toolpact::{
     app::{App, AppError, Kind, MoveRequest},
     catalog::{CatalogVersion, MoveKind},
     name::CatalogName,
-    store::sqlite::SqliteStore,
+    store::Store,
 };
 
+use crate::database::Own;
 use crate::support::{Noon, app, is, listing, to, tool};
 
 /// A catalog `orders` whose version 2026.11.30 holds tool `a`, and 2026.11.30.1 also tool `b`.
-async fn two_versions() -> (App, SqliteStore) {
+async fn two_versions() -> (App, Arc<dyn Store>) {
     let (app, store) = app().await;
     app.record(&is("orders"), listing(&[tool("a", &["id"])]), "ci").await.expect("recorded");
     let first = app.draft(&is("orders"), &[is("orders")], "ci").await.expect("drafted");
@@ -183,6 +184,20 @@ async fn moves_that_make_no_sense_are_refused_and_leave_no_trace() {
         ),
         (
             true,
+            MoveRequest { reason: "a\0b".to_owned(), ..asked(second(), 1) },
+            Kind::Invalid,
+            "invalid-reason",
+            "the reason holds U+0000, which not every database can keep",
+        ),
+        (
+            true,
+            MoveRequest { idempotency_key: Some("k".repeat(4_000)), ..asked(second(), 1) },
+            Kind::Invalid,
+            "invalid-idempotency-key",
+            "an idempotency key has 1 to 128 bytes",
+        ),
+        (
+            true,
             MoveRequest { catalog: Some(is("order")), ..asked(second(), 1) },
             Kind::NotFound,
             "unknown-catalog",
@@ -219,10 +234,8 @@ async fn moves_that_make_no_sense_are_refused_and_leave_no_trace() {
 
 #[tokio::test]
 async fn of_two_racing_promotes_one_wins() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("toolpact.db");
-    let open = || async { App::open(&file, Arc::new(Noon)).await.expect("opened") };
-    let (one, other) = (open().await, open().await);
+    let own = Own::new().await;
+    let (one, other) = (own.open(Arc::new(Noon)).await, own.open(Arc::new(Noon)).await);
     let text = "catalogVersion: 2026.11.30\ntools: []\n";
     one.apply("orders.yaml", text, "ann").await.expect("applied");
     other.apply("orders.yaml", &text.replace(".30", ".30.1"), "ann").await.expect("applied");
@@ -275,8 +288,8 @@ async fn a_retry_without_a_catalog_is_answered_though_there_are_two_by_now() {
 
 #[tokio::test]
 async fn racing_retries_move_the_pointer_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let app = App::open(&folder.path().join("new/toolpact.db"), Arc::new(Noon)).await.expect("opened");
+    let own = Own::new().await;
+    let app = own.open(Arc::new(Noon)).await;
     app.apply("orders", "catalogVersion: 2026.11.30\ntools: []\n", "ann").await.expect("applied");
     let request = MoveRequest { idempotency_key: Some("k1".to_owned()), ..to("production", first(), 0) };
     let (a, b) = tokio::join!(app.promote(&request), app.promote(&request));

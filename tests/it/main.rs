@@ -21,6 +21,7 @@ mod web; // the pages: every one renders, is safe and accessible; what the forms
 
 mod ask; // not tests: asks the service, both faces together, without sockets
 mod command; // not tests: runs the built binary as a user does
+mod database; // not tests: a database of a test's own, on either engine
 mod seed; // not tests: a service with a story in it, for the API and the pages
 
 /// Not tests: use cases over a store of their own, with a clock that stands.

@@ -15,7 +15,7 @@ use toolpact::{
     json::Pointer,
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{Evidence, Listing, Outcome, Provenance, Transport, split},
-    store::{Basis, Catalogs as _, NewDraft, sqlite::SqliteStore},
+    store::{Basis, NewDraft, Store},
 };
 
 /// A clock that stands until it is moved.
@@ -47,13 +47,13 @@ pub(crate) fn name<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T 
 
 /// A service that knows nothing yet.
 pub(crate) async fn empty() -> App {
-    let store = SqliteStore::in_memory().await.expect("SQLite opens in memory");
-    App::new(Arc::new(store), StandingClock::at("2026-11-30T12:00:00Z"))
+    let store = crate::database::store().await;
+    App::new(store, StandingClock::at("2026-11-30T12:00:00Z"))
 }
 
 /// The story. The draft that waits is d-4 of `shop`; production is at generation 3 with 2026.11.28 held.
 pub(crate) async fn story() -> App {
-    let store = Arc::new(SqliteStore::in_memory().await.expect("SQLite opens in memory"));
+    let store = crate::database::store().await;
     let clock = StandingClock::at("2026-11-26T09:00:00Z");
     let app = App::new(store.clone(), clock.clone());
     let shop: CatalogName = name("shop");
@@ -112,7 +112,7 @@ pub(crate) async fn story() -> App {
 
 /// A service to which a server said, and a report repeats, the worst that text can be.
 pub(crate) async fn hostile() -> App {
-    let store = Arc::new(SqliteStore::in_memory().await.expect("SQLite opens in memory"));
+    let store = crate::database::store().await;
     let clock = StandingClock::at("2026-11-30T12:00:00Z");
     let app = App::new(store.clone(), clock.clone());
     let tools = json!([{
@@ -207,7 +207,7 @@ async fn moved(app: &App, environment: &str, to: CatalogVersion, generation: i64
 }
 
 async fn draft(
-    store: &SqliteStore,
+    store: &Arc<dyn Store>,
     catalog: &CatalogName,
     base: CatalogVersion,
     content: Content,

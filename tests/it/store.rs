@@ -2,44 +2,41 @@
 
 use std::{path::Path, sync::Arc};
 
-use sqlx::{AssertSqlSafe, ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
-use tempfile::TempDir;
 use toolpact::{
     app::{App, Kind},
     snapshot::{Listing, MAX_ABOUT_BYTES, SurfaceKind, SurfaceListing, split},
-    store::{Snapshots as _, sqlite::SqliteStore},
 };
 
-use crate::support::{Noon, is, listing, to, tool};
+use crate::{
+    database::{self, Own},
+    support::{Noon, is, listing, to, tool},
+};
 
-/// A file with one version promoted once, the use cases over it, and a connection behind their back.
+/// A database with one version promoted once, the use cases over it, and a connection behind their back.
 struct Behind {
-    folder: TempDir,
     app: App,
-    db: SqliteConnection,
+    db: database::Behind,
+    own: Own,
 }
 
 impl Behind {
     async fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("toolpact.db");
-        let app = App::open(&file, Arc::new(Noon)).await.expect("opened");
+        let own = Own::new().await;
+        let app = own.open(Arc::new(Noon)).await;
         app.record(&is("orders"), listing(&[tool("a", &["id"])]), "ci").await.expect("recorded");
         let draft = app.draft(&is("orders"), &[is("orders")], "ci").await.expect("drafted");
         app.approve(&is("orders"), draft.id, false, "first", "ann").await.expect("approved");
         app.promote(&to("production", is("2026.11.30"), 0)).await.expect("promoted");
-        let db = SqliteConnectOptions::new().filename(&file).connect().await.expect("a second connection");
-        Self { folder, app, db }
+        let db = own.behind().await;
+        Self { app, db, own }
     }
 
     async fn run(&mut self, sql: &str) -> Result<u64, String> {
-        let done = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut self.db).await;
-        done.map(|d| d.rows_affected()).map_err(|e| e.to_string())
+        self.db.run(sql).await
     }
 
     async fn count(&mut self, table: &str) -> i64 {
-        let sql = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        sqlx::query_scalar(sql).fetch_one(&mut self.db).await.expect("a count")
+        self.db.count(table).await
     }
 }
 
@@ -72,8 +69,7 @@ async fn unchanged_sweeps_write_no_content() {
 
 #[tokio::test]
 async fn every_byte_of_a_tool_is_kept_though_its_digest_ignores_spelling() {
-    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
-    let app = App::new(Arc::new(store.clone()), Arc::new(Noon));
+    let (app, store) = crate::support::app().await;
     let texts = [
         r#"{ "name": "a", "inputSchema": {"type":"object"}, "x-odd": 1.0, "é": "\u00e9" }"#,
         r#"{"inputSchema":{"type":"object"},"é":"é","name":"a","x-odd":1}"#,
@@ -115,7 +111,7 @@ async fn surfaces_are_kept_once_and_byte_for_byte() {
     }
     let drift = behind.app.record(&is("orders"), with("[]"), "ci").await.expect("recorded");
     assert_eq!(drift.surfaces[0].removed, ["x://a"]);
-    let store = SqliteStore::open(&behind.folder.path().join("toolpact.db")).await.expect("opened");
+    let store = behind.own.place().open().await.expect("opened");
     let kept = store.surface_items(&is("orders"), SurfaceKind::Resources, &digest).await.expect("read");
     assert_eq!(kept.iter().map(|item| item.raw.get()).collect::<Vec<_>>(), [text]);
 }
@@ -139,10 +135,7 @@ async fn what_a_server_says_of_itself_is_kept_within_bounds() {
             "`protocolVersion` has 1048576 bytes, the limit is 65536; it was cut",
         ]
     );
-    let kept: i64 = sqlx::query_scalar("SELECT max(length(provenance)) FROM listings")
-        .fetch_one(&mut behind.db)
-        .await
-        .expect("a length");
+    let kept = behind.db.number("SELECT CAST(max(length(provenance)) AS BIGINT) FROM listings").await;
     assert!(kept < 200_000, "{kept}");
 }
 
@@ -167,13 +160,17 @@ async fn history_can_be_read_and_added_to_but_not_changed() {
     ];
     for (sql, refusal) in cases {
         let answer = behind.run(sql).await;
+        let refusal = match refusal {
+            "FOREIGN KEY constraint failed" if behind.db.is_postgres() => "violates foreign key constraint",
+            "CHECK constraint failed" if behind.db.is_postgres() => "violates check constraint",
+            refusal => refusal,
+        };
         assert!(answer.as_ref().is_err_and(|e| e.contains(refusal)), "{sql}: {answer:?}");
     }
 }
 
 #[tokio::test]
 async fn tampering_with_the_log_is_found_at_the_event() {
-    let drop = "DROP TRIGGER events_are_immutable; DROP TRIGGER events_are_kept;";
     let cases = [
         ("UPDATE events SET actor = 'bob' WHERE seq = 3", 3, "its content is not what its digest says"),
         ("UPDATE events SET data = '{}' WHERE seq = 1", 1, "its content is not what its digest says"),
@@ -185,12 +182,12 @@ async fn tampering_with_the_log_is_found_at_the_event() {
         ("DELETE FROM events WHERE seq = 2", 3, "event 2 is missing"),
         ("DELETE FROM events WHERE seq = 1", 2, "event 1 is missing"),
         (
-            "UPDATE events SET digest = 'sha256:' || printf('%064d', 0) WHERE seq = 2",
+            "UPDATE events SET digest = 'sha256:ZEROS' WHERE seq = 2",
             2,
             "its content is not what its digest says",
         ),
         (
-            "UPDATE events SET previous = 'sha256:' || printf('%064d', 0) WHERE seq = 4",
+            "UPDATE events SET previous = 'sha256:ZEROS' WHERE seq = 4",
             4,
             "it does not name the event before it",
         ),
@@ -198,8 +195,11 @@ async fn tampering_with_the_log_is_found_at_the_event() {
     for (sql, seq, why) in cases {
         let mut behind = Behind::new().await;
         assert_eq!(behind.app.verify_events().await.expect("checked").broken, None);
-        sqlx::raw_sql(drop).execute(&mut behind.db).await.expect("dropped");
-        behind.run(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+        let on = if behind.db.is_postgres() { " ON events" } else { "" };
+        for trigger in ["events_are_immutable", "events_are_kept"] {
+            behind.run(&format!("DROP TRIGGER {trigger}{on}")).await.expect("dropped");
+        }
+        behind.run(&sql.replace("ZEROS", &"0".repeat(64))).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
         let broken = behind.app.verify_events().await.expect("checked").broken;
         assert_eq!(broken, Some((seq, why.to_owned())), "{sql}");
     }
@@ -208,7 +208,11 @@ async fn tampering_with_the_log_is_found_at_the_event() {
 #[tokio::test]
 async fn a_write_whose_event_cannot_be_written_leaves_nothing() {
     let mut behind = Behind::new().await;
-    let refuse = "CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'disk full'); END";
+    let refuse = if behind.db.is_postgres() {
+        "CREATE TRIGGER no_room BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse('disk full')"
+    } else {
+        "CREATE TRIGGER no_room BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+    };
     behind.run(refuse).await.expect("a trigger");
     let tables = [
         "listings",
@@ -247,23 +251,25 @@ async fn a_write_whose_event_cannot_be_written_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_file_is_opened_again_as_it_was_left() {
+async fn a_database_is_opened_again_as_it_was_left() {
     let behind = Behind::new().await;
     let export = behind.app.export(&is("orders"), None).await.expect("exported");
-    let again = App::open(&behind.folder.path().join("toolpact.db"), Arc::new(Noon)).await.expect("opened");
+    let again = behind.own.open(Arc::new(Noon)).await;
     assert_eq!(again.export(&is("orders"), None).await.expect("exported"), export);
     assert_eq!(again.environments().await.expect("there").len(), 1);
     assert_eq!(again.events(100).await.expect("events"), behind.app.events(100).await.expect("events"));
 }
 
 #[tokio::test]
-async fn a_new_file_can_be_opened_by_many_at_once() {
+async fn a_new_database_can_be_opened_by_many_at_once() {
     for _ in 0..20 {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("toolpact.db");
+        let own = Own::new().await;
         let opening = (0..8).map(|_| {
-            let file = file.clone();
-            tokio::spawn(async move { App::open(&file, Arc::new(Noon)).await.map(|_| ()) })
+            let place = own.place();
+            tokio::spawn(async move {
+                App::migrate(&place).await?;
+                App::open(&place, Arc::new(Noon)).await.map(|_| ())
+            })
         });
         for opened in opening.collect::<Vec<_>>() {
             opened.await.expect("no panic").unwrap_or_else(|e| panic!("{e}"));
@@ -272,20 +278,48 @@ async fn a_new_file_can_be_opened_by_many_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_no_database_is_refused_by_name() {
+async fn any_name_that_a_server_gives_a_tool_is_kept() {
+    let (app, store) = crate::support::app().await;
+    let long = "é".repeat(4_000);
+    let names = ["a\0b", "\0", "a\\0b", "\\", "\u{202e}x", long.as_str()];
+    let tools: Vec<_> = names.iter().map(|name| tool(name, &["id"])).collect();
+    let row = app.record(&is("odd"), listing(&tools), "ci").await.expect("recorded").listing;
+    let kept = store.tool_digests(&is("odd"), &row.digest.expect("ok")).await.expect("read");
+    assert_eq!(kept.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), names);
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_toolpact_or_another_program_is_left_alone() {
+    let mut behind = Behind::new().await;
+    let (digest, now) = if behind.db.is_postgres() { ("'\\x00'", "now()") } else { ("x'00'", "0") };
+    let newer = format!(
+        "INSERT INTO _sqlx_migrations (version, description, installed_on, success, checksum, execution_time)
+         VALUES (9999, 'later', {now}, TRUE, {digest}, 0)"
+    );
+    behind.run(&newer).await.expect("noted");
+    let place = behind.own.place();
+    for error in [App::open(&place, Arc::new(Noon)).await.err(), App::migrate(&place).await.err()] {
+        let error = error.expect("refused");
+        let why = "a newer toolpact made it: it has migration 9999, which this one does not know";
+        assert!(error.message.ends_with(why), "{error}");
+    }
+    let foreign = Own::new().await;
+    let mut db = foreign.behind().await;
+    db.run("CREATE TABLE theirs (id INTEGER)").await.expect("a table");
+    let place = foreign.place();
+    for error in [App::open(&place, Arc::new(Noon)).await.err(), App::migrate(&place).await.err()] {
+        let error = error.expect("refused");
+        assert!(error.message.ends_with("it is a database of another program"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("notes.txt");
     std::fs::write(&file, "these are notes, ".repeat(100)).expect("written");
-    let foreign = folder.path().join("foreign.db");
-    let mut db = SqliteConnectOptions::new()
-        .filename(&foreign)
-        .create_if_missing(true)
-        .connect()
-        .await
-        .expect("a file");
-    sqlx::raw_sql("CREATE TABLE theirs (id INTEGER)").execute(&mut db).await.expect("a table");
-    for path in [file.as_path(), foreign.as_path(), folder.path(), Path::new("/dev/null/x.db")] {
-        let error = App::open(path, Arc::new(Noon)).await.err().expect("refused");
+    for path in [file.as_path(), folder.path(), Path::new("/dev/null/x.db")] {
+        let error = App::open(&database::file(path), Arc::new(Noon)).await.err().expect("refused");
         assert_eq!((error.kind, error.code), (Kind::Unavailable, "database-unavailable"));
         assert!(
             error.message.starts_with(&format!("database `{}` could not be opened: ", path.display())),

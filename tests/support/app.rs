@@ -10,7 +10,7 @@ use toolpact::{
     diff::{Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport},
     json::{Digest, Pointer},
     snapshot::Listing,
-    store::sqlite::SqliteStore,
+    store::Store,
 };
 
 /// Noon of the day on which every test happens.
@@ -28,9 +28,9 @@ impl Clock for Noon {
 }
 
 /// Use cases, and the store under them for looking behind.
-pub(crate) async fn app() -> (App, SqliteStore) {
-    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
-    (App::new(Arc::new(store.clone()), Arc::new(Noon)), store)
+pub(crate) async fn app() -> (App, Arc<dyn Store>) {
+    let store = crate::database::store().await;
+    (App::new(store.clone(), Arc::new(Noon)), store)
 }
 
 /// A name, version or whatever else is written as text here.

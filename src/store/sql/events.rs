@@ -75,7 +75,7 @@ pub(super) async fn stands(db: &mut Connection, basis: &Basis) -> Result<()> {
             .fetch_one(&mut *db)
             .await?;
         if later > 0 {
-            return Err(StoreError::Outdated);
+            return Err(StoreError::Shifted);
         }
     }
     Ok(())

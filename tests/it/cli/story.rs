@@ -18,7 +18,7 @@ fn version_in(text: &str) -> String {
 
 /// A user with release 1 of the demo server live in production; and its version.
 fn live() -> (User, String) {
-    let user = User::new();
+    let user = User::with_database();
     user.run(&demo(&["snapshot", "shop"], "1")).code(PASSED);
     user.run(&["draft", "orders", "--server", "shop"]).code(PASSED);
     let approved = user.run(&["approve", "orders", "d-1", "--reason", "first"]).code(PASSED);
@@ -129,7 +129,7 @@ fn a_rollback_to_what_was_never_live_moves_nothing() {
 
 #[test]
 fn one_server_of_several_is_gated_by_its_name() {
-    let user = User::new();
+    let user = User::with_database();
     user.run(&demo(&["snapshot", "shop"], "1")).code(PASSED);
     user.run(&["snapshot", "other", "--file", &recorded("orders-1.json")]).code(PASSED);
     user.run(&["draft", "orders", "--server", "shop", "--server", "other"]).code(PASSED);

@@ -15,7 +15,9 @@ use crate::{
 async fn a_registered_client_gets_one_token_and_it_is_kept_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("toolpact.db");
-    let app = App::open(&file, std::sync::Arc::new(crate::support::Noon)).await.expect("opened");
+    let app = App::open(&crate::database::file(&file), std::sync::Arc::new(crate::support::Noon))
+        .await
+        .expect("opened");
     let app = app.with_variables(|name| (name == "CLIENT_SECRET").then(|| SECRET.to_owned()));
     let (base, log) = start(honest).await;
     let text = format!(

@@ -1,11 +1,13 @@
 //! From a snapshot to a decision: which drafts form, which are refused.
 
+use std::sync::Arc;
+
 use toolpact::{
     app::{Kind, view::Drift},
     catalog::{CatalogVersion, Content, DraftStatus, event::NewEvent},
     diff::{Assumption, Bump, Level, Report},
     snapshot::{Evidence, Listing, Outcome, Provenance},
-    store::{Basis, Catalogs as _, NewDraft, StoreError, sqlite::SqliteStore},
+    store::{Basis, NewDraft, Store, StoreError},
 };
 
 use super::{orders, refused, second, two_versions};
@@ -85,7 +87,7 @@ async fn a_failed_listing_is_kept_and_never_reads_as_tools_removed() {
 }
 
 /// A pending draft of catalog `orders` with this report, as if the engine had judged so.
-async fn judged(store: &SqliteStore, base: Option<CatalogVersion>, report: Report) -> i64 {
+async fn judged(store: &Arc<dyn Store>, base: Option<CatalogVersion>, report: Report) -> i64 {
     let new = NewDraft {
         catalog: orders(),
         base,

@@ -12,7 +12,7 @@ use toolpact::{
     },
     config::Options,
     snapshot::Outcome,
-    store::{Next, Polls as _, sqlite::SqliteStore},
+    store::{Next, Store},
 };
 
 use crate::{
@@ -37,10 +37,10 @@ impl Clock for Hands {
 }
 
 /// Two registered servers, `good` that lists a tool and `gone` that cannot be started.
-async fn two_servers() -> (App, SqliteStore, Hands) {
-    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
+async fn two_servers() -> (App, Arc<dyn Store>, Hands) {
+    let store = crate::database::store().await;
     let hands = Hands(Arc::new(Mutex::new(noon())));
-    let app = App::new(Arc::new(store.clone()), Arc::new(hands.clone()));
+    let app = App::new(store.clone(), Arc::new(hands.clone()));
     let list = answers(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}"#);
     let text = serde_json::json!({"mcpServers": {
         "good": {"command": "bash", "args": ["-c", script(&list)]},
@@ -156,8 +156,8 @@ async fn polls_that_bring_no_news_are_not_recorded() {
 #[tokio::test]
 async fn a_server_that_says_what_changed_is_recorded_at_once() {
     let server = Telling::new("a");
-    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
-    let app = App::new(Arc::new(store), Arc::new(Hands(Arc::new(Mutex::new(noon())))));
+    let store = crate::database::store().await;
+    let app = App::new(store, Arc::new(Hands(Arc::new(Mutex::new(noon())))));
     let text = serde_json::json!({"mcpServers": {"good": {"command": "bash", "args": [server.script()]}}});
     let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");
     assert!(app.import(found, false, false, "ann").await.expect("imported").applied);
@@ -185,8 +185,8 @@ async fn a_list_that_is_another_is_read_twice_before_it_is_believed() {
         printf '{{"jsonrpc":"2.0","id":%s,"result":{{"tools":[{{"name":"%s","inputSchema":{{"type":"object"}}}}]}}}}\n' "$id" "$n""#,
         at("list")
     );
-    let store = SqliteStore::in_memory().await.expect("SQLite in memory");
-    let app = App::new(Arc::new(store), Arc::new(Hands(Arc::new(Mutex::new(noon())))));
+    let store = crate::database::store().await;
+    let app = App::new(store, Arc::new(Hands(Arc::new(Mutex::new(noon())))));
     std::fs::write(at("server"), script(&list)).expect("written");
     let text = serde_json::json!({"mcpServers": {"good": {"command": "bash", "args": [at("server")]}}});
     let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");

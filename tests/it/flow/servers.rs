@@ -96,7 +96,9 @@ async fn a_dry_run_writes_nothing() {
 async fn a_registered_server_is_asked_with_its_variables_and_their_values_are_kept_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("toolpact.db");
-    let app = App::open(&file, std::sync::Arc::new(crate::support::Noon)).await.expect("opened");
+    let app = App::open(&crate::database::file(&file), std::sync::Arc::new(crate::support::Noon))
+        .await
+        .expect("opened");
     let app = app.with_variables(|name| (name == "TOKEN").then(|| TOKEN.to_owned()));
     // Says what it was given on every way out, and lists a tool only where it was given it.
     let telling = |list: &str| {
