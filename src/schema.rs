@@ -63,6 +63,8 @@ enum Translated {
     Otherwise(Value),
     /// There are no such words, and this is why.
     No(String),
+    /// It says of a value what it is by what that same value is, and validators do not agree on what that means.
+    Circular(String),
 }
 
 /// A text that is no schema.
@@ -160,7 +162,13 @@ impl Schema {
         } else {
             match dialect::translate(&source, draft, formats) {
                 Ok(other) => Translated::Otherwise(other),
-                Err(reason) => Translated::No(reason),
+                Err(reason) => match circle::may_be(&source) {
+                    Some(target) => Translated::Circular(format!(
+                        "the schema of one value stands on itself, by way of a reference to `{}`",
+                        limits::cut(target)
+                    )),
+                    None => Translated::No(reason),
+                },
             }
         };
         Ok(Self { source, translated, draft, formats, plain, validator: compiled, seen: None })
@@ -219,7 +227,15 @@ impl Schema {
         match &self.translated {
             Translated::AsWritten => Ok(&self.source),
             Translated::Otherwise(other) => Ok(other),
-            Translated::No(reason) => Err(reason),
+            Translated::No(reason) | Translated::Circular(reason) => Err(reason),
+        }
+    }
+
+    /// Why nothing can be claimed of the schema, whatever a validator says.
+    fn means_nothing(&self) -> Option<&str> {
+        match &self.translated {
+            Translated::Circular(reason) => Some(reason),
+            Translated::AsWritten | Translated::Otherwise(_) | Translated::No(_) => None,
         }
     }
 
@@ -316,10 +332,12 @@ pub fn contained(inner: &Schema, outer: &Schema, also: &[&Schema]) -> Answer {
     by_structure(inner, outer).unwrap_or_else(|| by_search(inner, outer, also))
 }
 
-/// Which of some values `inner` accepts and `outer` rejects; nothing where either cannot be compiled.
+/// Which of some values `inner` accepts and `outer` rejects; nothing where either cannot be compiled, or has no meaning that
+/// validators agree on.
 #[must_use]
 pub fn tried(inner: &Schema, outer: &Schema, values: &[&Value]) -> Option<Tried> {
-    (inner.validator().is_some() && outer.validator().is_some()).then(|| witness::among(inner, outer, values))
+    let usable = |schema: &Schema| schema.means_nothing().is_none() && schema.validator().is_some();
+    (usable(inner) && usable(outer)).then(|| witness::among(inner, outer, values))
 }
 
 /// The part of [`contained`] that costs little: the proof that needs neither values nor validators, or why nothing can be
@@ -330,6 +348,9 @@ pub(crate) fn by_structure(inner: &Schema, outer: &Schema) -> Option<Answer> {
     }
     if !outer.usable() {
         return Some(Answer::Unknown("the second schema cannot be compiled".to_owned()));
+    }
+    if let Some(reason) = inner.means_nothing().or(outer.means_nothing()) {
+        return Some(Answer::Unknown(reason.to_owned()));
     }
     match (inner.translated(), outer.translated()) {
         (Ok(a), Ok(b)) if prove::contained(a, b) => Some(Answer::Contained("structure")),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolpact::{
     contract::normal_schema,
-    schema::{Answer, Schema, contained},
+    schema::{Answer, Schema, contained, tried},
 };
 
 const DRAFT_04: &str = "http://json-schema.org/draft-04/schema#";
@@ -164,12 +164,31 @@ fn a_schema_that_stands_on_itself_proves_nothing() {
         json!({"if": {"$ref": "#"}, "then": {"type": "string"}}),
         json!({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}}),
         json!({"dependentSchemas": {"a": {"$ref": "#"}}}),
+        json!({"$id": "https://example.com/self", "not": {"$ref": "https://example.com/self#"}}),
+        json!({"$id": "https://example.com/self", "not": {"$ref": "self"}}),
+        json!({"$dynamicAnchor": "node", "not": {"$dynamicRef": "#node"}}),
+        json!({"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveAnchor": true, "not": {"$recursiveRef": "#"}}),
+        json!({"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": {"$ref": "#"}}}),
+        json!({"not": {"$ref": "#in"}, "unevaluatedProperties": {"$dynamicAnchor": "node"}, "$defs": {"a": {"$anchor": "in", "allOf": [{"not": {"$ref": "#in"}}]}}}),
     ];
     for schema in &circles {
         for other in [json!({"type": "string"}), json!({"not": {}})] {
-            let answer = contained(&read(schema), &read(&other), &[]);
-            assert!(!matches!(answer, Answer::Contained(_)), "{schema} in {other}: {answer:?}");
+            for (inner, outer) in [(schema, &other), (&other, schema)] {
+                let answer = contained(&read(inner), &read(outer), &[]);
+                assert!(matches!(answer, Answer::Unknown(_)), "{inner} in {outer}: {answer:?}");
+            }
         }
+        assert!(tried(&read(schema), &read(&json!(false)), &[&json!("a")]).is_none(), "{schema}");
+    }
+    // A reference that is met again deeper in the value is no circle, in whatever words.
+    let deeper = [
+        json!({"properties": {"a": {"$ref": "#"}, "b": false}}),
+        json!({"$id": "https://example.com/tree", "properties": {"a": {"$ref": "tree"}, "b": false}}),
+        json!({"$dynamicAnchor": "node", "properties": {"a": {"$dynamicRef": "#node"}, "b": false}}),
+    ];
+    for schema in &deeper {
+        let answer = contained(&read(&json!({})), &read(schema), &[]);
+        assert!(matches!(answer, Answer::Refuted(_)), "{schema}: {answer:?}");
     }
 }
 
