@@ -179,7 +179,10 @@ impl App {
             }
             Some(_) | None => Vec::new(),
         };
-        let content = draft::content(base, &older, releases, &report);
+        let returned = base.map(|base| draft::returned(base, &older, releases)).unwrap_or_default();
+        let (was, is) = self.returned_sides(&returned).await?;
+        let again = compared(was, is, options).await?;
+        let content = draft::content(base, &older, releases, &report, &again);
         let earlier = match base {
             Some(base) if looks_back => {
                 let live = self.ever_live(&catalog.name, None).await?;

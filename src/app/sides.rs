@@ -7,7 +7,7 @@ use crate::{
     catalog::{
         CatalogVersion, Version,
         alias::{self, ToolAliases},
-        draft::Release,
+        draft::{Release, Returned},
     },
     contract::{self, Contract},
     diff::Side,
@@ -229,12 +229,22 @@ impl App {
                 ));
             };
             let contract = contract_of(index, text)?;
-            match side.servers.iter_mut().find(|(s, _)| *s == member.server) {
-                Some((_, contracts)) => contracts.push(contract),
-                None => side.servers.push((member.server.clone(), vec![contract])),
-            }
+            add(&mut side, member.server.as_ref(), contract);
         }
         Ok(side)
+    }
+
+    /// What tools that came back were, and are, as the two sides of a diff. One whose older text is not in this database is
+    /// left out of both: there is nothing to compare.
+    pub(super) async fn returned_sides(&self, returned: &[Returned<'_>]) -> Result<(Side, Side), AppError> {
+        let (mut before, mut after) = (Side::default(), Side::default());
+        for (index, tool) in returned.iter().enumerate() {
+            let Some(digests) = &tool.before.digests else { continue };
+            let Some(text) = self.store.tool_text(&digests.raw).await? else { continue };
+            add(&mut before, Some(&tool.server), contract_of(index, text)?);
+            add(&mut after, Some(&tool.server), tool.contract.clone());
+        }
+        Ok((before, after))
     }
 
     /// A stored snapshot with its contracts.
@@ -259,6 +269,14 @@ impl App {
 pub(super) fn candidate(label: String, releases: &[Release]) -> Side {
     let servers = releases.iter().map(|r| (Some(r.pin.server.clone()), r.contracts.clone())).collect();
     Side { label, servers }
+}
+
+/// Adds a tool to its server's.
+fn add(side: &mut Side, server: Option<&ServerName>, contract: Contract) {
+    match side.servers.iter_mut().find(|(s, _)| s.as_ref() == server) {
+        Some((_, contracts)) => contracts.push(contract),
+        None => side.servers.push((server.cloned(), vec![contract])),
+    }
 }
 
 fn contract_of(index: usize, text: String) -> Result<Contract, AppError> {

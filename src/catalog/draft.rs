@@ -34,13 +34,42 @@ pub struct Release {
     pub contracts: Vec<Contract>,
 }
 
-/// What a draft of these releases would hold. `report` is their diff against `previous`; `older` are the catalog's
-/// versions before that, newest first, for tools that come back.
+/// A tool that was gone from a catalog and is back.
+#[derive(Debug)]
+pub struct Returned<'v> {
+    /// Whose it is.
+    pub server: ServerName,
+    /// What it was, in the newest version that had it.
+    pub before: &'v Member,
+    /// What it is.
+    pub contract: &'v Contract,
+}
+
+/// The tools of these releases that `previous` has not and one of the `older` versions, newest first, had.
+#[must_use]
+pub fn returned<'v>(previous: &Version, older: &'v [Version], releases: &'v [Release]) -> Vec<Returned<'v>> {
+    let of = |release: &'v Release| {
+        let (server, mut seen) = (&release.pin.server, BTreeSet::new());
+        // Of a name that is listed twice the draft shows the first.
+        let newcomers = release
+            .contracts
+            .iter()
+            .filter(move |c| seen.insert(&c.name) && find(previous, server, &c.name).is_none());
+        newcomers.filter_map(move |contract| {
+            let before = older.iter().find_map(|version| find(version, server, &contract.name))?;
+            Some(Returned { server: server.clone(), before, contract })
+        })
+    };
+    releases.iter().flat_map(of).collect()
+}
+
+/// What a draft of these releases would hold. `report` is their diff against `previous`, and `again` that of the tools that
+/// came back ([`returned`]) against what they were; `older` are the catalog's versions before, newest first.
 ///
 /// - An unchanged contract keeps its version; a changed one gets the bump that its report requires.
 /// - A tool that was never here begins at 1.0.0.
-/// - A tool that comes back continues from the version it had; where it is not the same contract any more, with a new
-///   major, because nobody compared the two.
+/// - A tool that comes back continues from the version it had, in the same way; where nobody could compare the two because
+///   the older text is not kept, with a new major, unless both are the same to the letter.
 /// - A member that a document named without pinning it is pinned now, with the version and the word that the document
 ///   promised.
 #[must_use]
@@ -49,6 +78,7 @@ pub fn content(
     older: &[Version],
     releases: &[Release],
     report: &Report,
+    again: &Report,
 ) -> Content {
     let mut members = Vec::new();
     for release in releases {
@@ -60,7 +90,7 @@ pub fn content(
             let (contract_version, compatibility) = match before {
                 Some(member) => continued(member, contract, report_of(report, server, &contract.name)),
                 None => match older.iter().find_map(|v| find(v, server, &contract.name)) {
-                    Some(member) => returned(member, contract),
+                    Some(member) => continued(member, contract, report_of(again, server, &contract.name)),
                     None => (ContractVersion::first(), Compatibility::Initial),
                 },
             };
@@ -114,15 +144,6 @@ fn continued(
         None if digests.raw == contract.digests().raw => (kept, Compatibility::Unchanged),
         // A difference that the report does not speak of was not proved harmless.
         None => (kept.bumped(Bump::Major), Compatibility::Undecided),
-    }
-}
-
-fn returned(before: &Member, contract: &Contract) -> (ContractVersion, Compatibility) {
-    let same = before.digests.as_ref().is_some_and(|d| d.contract == contract.digests().contract);
-    if same {
-        (before.contract_version.clone(), Compatibility::Unchanged)
-    } else {
-        (before.contract_version.bumped(Bump::Major), Compatibility::Undecided)
     }
 }
 

@@ -487,12 +487,28 @@ fn a_draft_numbers_each_contract_by_what_happened_to_it() {
             Compatibility::Unchanged,
         ),
         (
-            "back as another",
+            "back as another that nobody could compare",
             None,
             vec![member(&old, "3.1.0", true)],
             silent(),
             "4.0.0",
             Compatibility::Undecided,
+        ),
+        (
+            "back with more",
+            None,
+            vec![member(&old, "3.1.0", true)],
+            report("a", Level::Compatible, Bump::Minor, false),
+            "3.2.0",
+            Compatibility::BackwardCompatible,
+        ),
+        (
+            "back and broken, in what no digest but the raw one holds",
+            None,
+            vec![member(&old, "3.1.0", true)],
+            report("a", Level::Breaking, Bump::Major, false),
+            "4.0.0",
+            Compatibility::Breaking,
         ),
     ];
     for (case, before, older, report, number, word) in cases {
@@ -500,8 +516,12 @@ fn a_draft_numbers_each_contract_by_what_happened_to_it() {
         let mut members: Vec<Member> = before.into_iter().collect();
         members.push(member(&other, "1", true));
         let older = [version(older)];
-        let content =
-            draft::content(Some(&version(members)), &older, &[release(std::slice::from_ref(&new))], &report);
+        let (previous, releases) = (version(members), [release(std::slice::from_ref(&new))]);
+        let back = draft::returned(&previous, &older, &releases).len();
+        assert_eq!(back, usize::from(case.starts_with("back")), "{case}");
+        let nothing = silent();
+        let (changed, again) = if back == 0 { (&report, &nothing) } else { (&nothing, &report) };
+        let content = draft::content(Some(&previous), &older, &releases, changed, again);
         let [only] = content.members.as_slice() else { panic!("{case}: {:?}", content.members) };
         assert_eq!(only.contract_version.to_string(), number, "{case}");
         assert_eq!((only.compatibility, only.status), (word, carried), "{case}");

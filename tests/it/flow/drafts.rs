@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use toolpact::{
     app::{Kind, view::Drift},
-    catalog::{CatalogVersion, Content, DraftStatus, event::NewEvent},
+    catalog::{CatalogVersion, Compatibility, Content, DraftStatus, event::NewEvent},
     diff::{Assumption, Bump, Level, Report},
     snapshot::{Evidence, Listing, Outcome, Provenance},
     store::{Basis, NewDraft, Store, StoreError},
@@ -56,6 +57,39 @@ async fn drift_makes_a_draft_and_a_newer_one_supersedes_it() {
     let (kind, code, message) = refused(app.approve(&orders(), asked.id, false, "why not", "ann").await);
     assert_eq!((kind, code), (Kind::Conflict, "draft-decided"), "{message}");
     assert_eq!(app.verify_events().await.expect("checked").broken, None);
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_back_is_compared_with_what_it_was() {
+    let (app, _store) = two_versions().await;
+    let server = is("orders");
+    let gone =
+        app.record(&server, listing(&[tool("a", &["id"])]), "ci").await.expect("recorded").drafts.remove(0);
+    app.approve(&orders(), gone.id, true, "nobody calls it", "ann").await.expect("approved");
+    // Beside these no digest of the contract or its words changes.
+    let tasks = |support: &str| {
+        let mut tool = tool("b", &[]);
+        tool["execution"] = json!({ "taskSupport": support });
+        tool
+    };
+    let mut described = tool("b", &[]);
+    described["description"] = "Does b.".into();
+    for (case, b, number, word) in [
+        ("as it was", tool("b", &[]), "1.0.0", Compatibility::Unchanged),
+        ("by the default's name", tasks("forbidden"), "1.0.1", Compatibility::BackwardCompatible),
+        ("with words", described, "1.0.1", Compatibility::BackwardCompatible),
+        ("more can be done", tasks("optional"), "1.1.0", Compatibility::BackwardCompatible),
+        ("less can be done", tasks("required"), "2.0.0", Compatibility::Breaking),
+        ("with a parameter", tool("b", &["x"]), "1.1.0", Compatibility::BackwardCompatible),
+    ] {
+        let back = app.record(&server, listing(&[tool("a", &["id"]), b]), "ci").await.expect("recorded");
+        let member = back.drafts[0].content.members.iter().find(|m| m.tool == "b").expect("listed");
+        assert_eq!(
+            (member.contract_version.to_string().as_str(), member.compatibility),
+            (number, word),
+            "{case}"
+        );
+    }
 }
 
 #[tokio::test]
