@@ -28,7 +28,7 @@ use crate::{contract::Contract, name::ServerName};
 
 /// The version of the rules. It stands in every report, beside the canonicalisation policy, so that a verdict can be
 /// told from one that other rules gave.
-pub const RULE_SET: &str = "tp1/rules-1";
+pub const RULE_SET: &str = "tp1/rules-2";
 
 /// One side of a diff: what it is called, and the contracts of each server in it.
 #[derive(Debug, Clone, Default)]

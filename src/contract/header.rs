@@ -32,6 +32,14 @@ pub struct Mirrored {
     pub header: String,
 }
 
+impl Mirrored {
+    /// Where in the arguments the parameter is: it is reached by `properties` alone.
+    #[must_use]
+    pub fn in_arguments(&self) -> Pointer {
+        self.at.steps().skip(1).step_by(2).fold(Pointer::root(), |at, name| at.join(&name))
+    }
+}
+
 /// A place that the specification forbids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {

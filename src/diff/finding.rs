@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::rules::notation_changed;
+use super::{rule::Remark, rules::notation_changed};
 use crate::json::{Digest, Pointer};
 
 /// What callers are taken to send, and consumers to read.
@@ -207,7 +207,8 @@ impl Origin {
 
 /// A value that shows a break, confirmed by a validator on both sides before it stands here. On the input surface the
 /// `arguments` of a call that the baseline accepts and the candidate rejects; on the output surface a
-/// `structuredContent` that the candidate may return and the baseline did not admit.
+/// `structuredContent` that the candidate may return and the baseline did not admit. Where a call is refused for what is sent
+/// beside its arguments, no validator objects to them, and only a recorded call is a witness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Witness {
     /// The arguments, or the result.
@@ -280,6 +281,34 @@ pub struct Finding {
     /// Never waived (a list that names a tool twice, a schema that is none).
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub absolute: bool,
+}
+
+impl Finding {
+    /// A finding with its fingerprint: over rule, server, tool, surface, pointer and both values, never over text.
+    pub(crate) fn of(server: &str, tool: &str, remark: Remark, witness: Option<Witness>) -> Self {
+        let fingerprint = Digest::of(&json!([
+            remark.rule,
+            server,
+            tool,
+            remark.surface.as_str(),
+            remark.at.as_str(),
+            remark.baseline,
+            remark.candidate,
+        ]));
+        Self {
+            rule: remark.rule.to_owned(),
+            level: remark.level,
+            surface: remark.surface,
+            pointer: remark.at,
+            message: remark.message,
+            baseline: remark.baseline,
+            candidate: remark.candidate,
+            witness,
+            help: remark.help,
+            fingerprint,
+            absolute: remark.absolute,
+        }
+    }
 }
 
 /// What happened to a tool.

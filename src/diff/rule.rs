@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     change::{Change, Pair},
-    finding::{Level, Surface},
+    finding::{Assumption, Level, Surface},
 };
 use crate::{contract::Contract, json::Pointer};
 
@@ -84,14 +84,38 @@ pub struct Remark {
     pub help: String,
     /// Never waived.
     pub absolute: bool,
+    /// The one assumption under which it holds, where it does not under both. A recorded call that shows it makes it hold.
+    pub only: Option<Assumption>,
+    /// The calls that are refused, where their arguments are as good as before.
+    pub refused: Option<Refused>,
+}
+
+/// Calls that are refused for what is sent, or not sent, beside their arguments.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// Only those with a value at this place of the arguments; all, where it is the root.
+    pub sending: Pointer,
+    /// Why.
+    pub reason: String,
 }
 
 impl Remark {
     /// A remark without values.
     #[must_use]
     pub fn new(rule: &'static str, level: Level, surface: Surface, at: &str, message: String) -> Self {
-        let (baseline, candidate, help, absolute) = (None, None, String::new(), false);
-        Self { rule, level, surface, at: Pointer::from(at), message, baseline, candidate, help, absolute }
+        Self {
+            rule,
+            level,
+            surface,
+            at: Pointer::from(at),
+            message,
+            baseline: None,
+            candidate: None,
+            help: String::new(),
+            absolute: false,
+            only: None,
+            refused: None,
+        }
     }
 
     /// The same with the values of both sides.
@@ -106,6 +130,18 @@ impl Remark {
     pub fn saying(mut self, message: &str) -> Self {
         message.clone_into(&mut self.message);
         self
+    }
+
+    /// The same, under one assumption.
+    #[must_use]
+    pub fn only_under(self, assumption: Assumption) -> Self {
+        Self { only: Some(assumption), ..self }
+    }
+
+    /// The same, shown by calls with a value at this place, which are refused for this reason.
+    #[must_use]
+    pub fn refusing(self, sending: Pointer, reason: impl Into<String>) -> Self {
+        Self { refused: Some(Refused { sending, reason: reason.into() }), ..self }
     }
 
     /// The same with the next step.

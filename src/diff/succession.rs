@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::{contract::Contract, json};
+use crate::{
+    contract::{Contract, WORDS},
+    json,
+};
 
 /// What a removed tool looks like it became. Names are those of the candidate, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +122,8 @@ struct Outline {
     reads: bool,
     /// Which of the two general words its name has.
     general: Option<General>,
+    /// Its arguments are not those that any tool may take, as one text or an owner and a repository.
+    distinct: bool,
     /// Its parameters in order, at most [`MAX_PARAMETERS`].
     parameters: Vec<Term>,
     /// The one that says what to do, by its name.
@@ -153,6 +158,7 @@ impl Outline {
             words: words.into_iter().map(|(word, _)| word).collect(),
             stem,
             general,
+            distinct: declared.is_some_and(is_distinct),
             parameters: Vec::new(),
             action: None,
             choices: Vec::new(),
@@ -178,6 +184,13 @@ impl Outline {
 
     fn has(&self, word: Term) -> bool {
         self.words.contains(&word)
+    }
+
+    /// Whether both names have a word that says something, where there are any arguments. The first word of both is a
+    /// server's prefix, or what all tools begin with.
+    fn shares_a_word(&self, other: &Self) -> bool {
+        let both_begin = |word: &&Term| self.words.first() == Some(word) && other.words.first() == Some(word);
+        !self.parameters.is_empty() && self.stem.iter().any(|word| other.has(*word) && !both_begin(&word))
     }
 
     /// Whether the tool's name says what one value of a choice says: `get_comments` and `list_issue_comments`.
@@ -206,6 +219,18 @@ impl Outline {
     fn bit(&self, parameter: Term) -> u128 {
         self.parameters.binary_search(&parameter).map_or(0, |i| 1 << i)
     }
+}
+
+/// Parameters from which on their names alone tell a tool from others.
+const MANY: usize = 3;
+
+/// Whether parameters are hardly those of another tool by chance: they are many, or one says more than its type.
+fn is_distinct(parameters: &Map<String, Value>) -> bool {
+    let says_more = |schema: &Value| {
+        let mut keywords = schema.as_object().into_iter().flat_map(Map::keys);
+        keywords.any(|keyword| keyword != "type" && !WORDS.contains(&keyword.as_str()))
+    };
+    parameters.len() >= MANY || parameters.values().any(says_more)
 }
 
 /// Which tools have a word in their names.
@@ -309,7 +334,7 @@ impl Names {
     }
 
     /// The added tool with the same arguments, and whether its name says the same and something more or less. Where the
-    /// name does not, it has to be the only one, and to have any parameter.
+    /// name does not, it has to be the only one, and to have a word of the name or arguments that not every tool takes.
     fn same_schema(&self, gone: &Contract, outline: &Outline, come: &[Outline]) -> Option<(usize, bool)> {
         let alike = self.by_schema.get(&schema(gone))?;
         let named = alike.iter().take(MAX_PARTS).find(|j| {
@@ -320,7 +345,7 @@ impl Names {
         });
         match (named, alike.as_slice()) {
             (Some(j), _) => Some((*j, true)),
-            (None, [only]) if !outline.parameters.is_empty() => Some((*only, false)),
+            (None, [only]) if outline.distinct || outline.shares_a_word(&come[*only]) => Some((*only, false)),
             (None, _) => None,
         }
     }
@@ -350,8 +375,21 @@ fn schema(tool: &Contract) -> Vec<u8> {
 }
 
 /// A name without style: `perPage` and `per_page` are one.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
+}
+
+/// Whether one name says what the other does and no less, in words that may be cut short: `repo` and `repositoryName`. A
+/// word in common is not enough, for `maxItems` and `maxDepth` have one.
+pub(super) fn are_related(one: &str, other: &str) -> bool {
+    /// Letters of a word that is cut short and still known.
+    const SHORTEST: usize = 3;
+    let begins = |a: &String, b: &String| a.chars().count() >= SHORTEST && b.starts_with(a.as_str());
+    let says = |of: &[String], all: &[String]| {
+        !all.is_empty() && all.iter().all(|a| of.iter().any(|b| a == b || begins(a, b) || begins(b, a)))
+    };
+    let (one, other) = (words(one), words(other));
+    says(&one, &other) || says(&other, &one)
 }
 
 /// The words of a name, lower case and singular: `listSub_Issues` is `list sub issue`. None where it is too long.

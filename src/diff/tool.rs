@@ -5,11 +5,11 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     Calls,
-    finding::{Bump, Finding, Level, Options, Status, Surface, ToolReport, Verdicts, Witness},
+    finding::{Assumption, Bump, Finding, Level, Options, Status, Surface, ToolReport, Verdicts, Witness},
     judge::{self, Document, judge},
     rule::{Check, Remark, Tools},
     rules::{
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     contract::{Contract, header::without_headers},
-    json::{self, Digest},
+    json,
 };
 
 /// One tool, judged. No report: it is the same on both sides.
@@ -164,7 +164,7 @@ fn whole(server: &str, tool: &Contract, status: Status, remark: Remark) -> Compa
             status,
             verdict: level,
             required_bump: bump,
-            findings: vec![finding(server, &tool.name, remark, None)],
+            findings: vec![Finding::of(server, &tool.name, remark, None)],
             patch: None,
             calls: None,
         }),
@@ -226,7 +226,7 @@ fn add(compared: &mut Compared, server: &str, tool: &str, remark: Remark) {
     if level == Level::Breaking {
         report.required_bump = Bump::Major;
     }
-    report.findings.push(finding(server, tool, remark, None));
+    report.findings.push(Finding::of(server, tool, remark, None));
     report.findings.sort_by_key(|f| std::cmp::Reverse(f.level));
 }
 
@@ -246,9 +246,10 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options, calls
     };
     let document = |schema, normal| Document { schema, normal };
     let (was, is) = (old.normal().get("inputSchema"), new.normal().get("inputSchema"));
+    let headers_only = was != is && differ_in_headers_only(old, new);
     if let (Some(was), Some(is)) = (was, is)
         && was != is
-        && !differ_in_headers_only(old, new)
+        && !headers_only
     {
         let (before, after) = (document(old.input_schema(), was), document(new.input_schema(), is));
         merge(judge(Surface::Input, &before, &after, options, calls));
@@ -276,10 +277,25 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options, calls
             "it holds numbers too large or too fine to compare exactly",
         ));
     }
-    for remark in told {
-        verdicts.declared = verdicts.declared.max(remark.level);
-        verdicts.strict = verdicts.strict.max(remark.level);
-        remarks.push((remark, None));
+    let mut witnesses = Vec::new();
+    if !calls.is_empty()
+        && (headers_only || told.iter().any(|remark| remark.refused.is_some()))
+        && let Some((count, shown)) = judge::recorded::of_refused((old, new), options, calls, &told)
+    {
+        tried = Some(count);
+        witnesses = shown;
+    }
+    for (remark, witness) in told.into_iter().zip(witnesses.into_iter().chain(std::iter::repeat(None))) {
+        let holds = |assumption| remark.only.is_none_or(|only| only == assumption) || witness.is_some();
+        if holds(Assumption::Declared) {
+            verdicts.declared = verdicts.declared.max(remark.level);
+        }
+        if holds(Assumption::Strict) {
+            verdicts.strict = verdicts.strict.max(remark.level);
+        }
+        if holds(options.assume) {
+            remarks.push((remark, witness));
+        }
     }
     if remarks.is_empty() {
         remarks.push((notation_changed::remark(Surface::Input), None));
@@ -297,7 +313,7 @@ fn release(server: &str, old: &Contract, new: &Contract, options: Options, calls
             status: Status::Changed,
             verdict,
             required_bump: bump,
-            findings: remarks.into_iter().map(|(r, w)| finding(server, &old.name, r, w)).collect(),
+            findings: remarks.into_iter().map(|(r, w)| Finding::of(server, &old.name, r, w)).collect(),
             patch,
             calls: tried,
         }),
@@ -323,31 +339,5 @@ fn required_bump(old: &Contract, new: &Contract, remarks: &[(Remark, Option<Witn
         _ if !old.same_presentation(new) => Bump::Patch,
         _ if remarks.iter().any(|(r, _)| r.surface == Surface::Presentation) => Bump::Patch,
         _ => Bump::None,
-    }
-}
-
-/// A finding with its fingerprint: over rule, server, tool, surface, pointer and both values, never over text.
-fn finding(server: &str, tool: &str, remark: Remark, witness: Option<Witness>) -> Finding {
-    let fingerprint = Digest::of(&json!([
-        remark.rule,
-        server,
-        tool,
-        remark.surface.as_str(),
-        remark.at.as_str(),
-        remark.baseline,
-        remark.candidate,
-    ]));
-    Finding {
-        rule: remark.rule.to_owned(),
-        level: remark.level,
-        surface: remark.surface,
-        pointer: remark.at,
-        message: remark.message,
-        baseline: remark.baseline,
-        candidate: remark.candidate,
-        witness,
-        help: remark.help,
-        fingerprint,
-        absolute: remark.absolute,
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     diff::{
         change::Change,
         finding::{Formats, Options, Origin, ToolCalls, Witness},
+        rule::{Refused, Remark},
     },
     schema::{self, Counterexample, Rejection, Schema, Tried},
 };
@@ -63,6 +64,38 @@ fn find<'c>(
 /// A recorded call as a witness.
 pub(super) fn as_witness(call: &Counterexample, by: Option<&Rejection>) -> Witness {
     Witness { origin: Origin::Recorded, ..witness(call, by) }
+}
+
+/// What becomes of the calls of a tool where some are refused for more than their arguments, and for each remark the plainest
+/// of those that show it.
+pub(in crate::diff) fn of_refused(
+    (old, new): (&Contract, &Contract),
+    options: Options,
+    calls: &[&Value],
+    told: &[Remark],
+) -> Option<(ToolCalls, Vec<Option<Witness>>)> {
+    let read =
+        |tool: &Contract| Schema::reading(tool.input_schema(), options.formats == Formats::Assert).ok();
+    let (before, after) = (read(old)?, read(new)?);
+    let mut count = Recorded::of(calls, &before, &after).count?;
+    let sends = |call: &Value, refused: &Refused| {
+        call.pointer(refused.sending.as_str()).is_some_and(|value| !value.is_null())
+    };
+    let refused = || told.iter().filter_map(|remark| remark.refused.as_ref());
+    let mut good: Vec<&Value> = calls.iter().copied().filter(|c| before.accepts(c) == Some(true)).collect();
+    count.broken +=
+        good.iter().filter(|c| after.accepts(c) == Some(true) && refused().any(|r| sends(c, r))).count();
+    // The plainest first, whatever their order was.
+    good.sort_by_cached_key(|call| {
+        let text = call.to_string();
+        (text.len(), text)
+    });
+    let witness = |refused: &Refused| {
+        let call = good.iter().find(|call| sends(call, refused))?;
+        let (value, at, reason) = ((*call).clone(), refused.sending.clone(), refused.reason.clone());
+        Some(Witness { value, at, reason, origin: Origin::Recorded, message: None })
+    };
+    Some((count, told.iter().map(|remark| remark.refused.as_ref().and_then(witness)).collect()))
 }
 
 /// What becomes of the calls of a tool that is gone, and the plainest of those that it took.

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The remark. `conflicting` entries have different contracts.
-pub(in crate::diff) fn remark(name: &str, times: usize, conflicting: bool) -> Remark {
+pub(crate) fn remark(name: &str, times: usize, conflicting: bool) -> Remark {
     let (level, how) = if conflicting {
         (Level::Breaking, "with different contracts")
     } else {

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Check, Remark, Rule, Tools};
 use crate::{
     contract::header::Mirrored,
-    diff::finding::{Level, Surface},
+    diff::finding::{Assumption, Level, Surface},
+    schema::{named_types, types},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -16,8 +17,10 @@ pub(super) const RULE: Rule = Rule {
     what: "A parameter's `x-mcp-header` was added, removed, renamed or moved to another parameter.",
     why: "Over Streamable HTTP a client mirrors the parameter into `Mcp-Param-{name}`, and a server must refuse (-32020) a call \
           whose header is missing or says something else: callers that keep to the baseline's list send no such header. A \
-          client that lists again can mend it, and over stdio nothing changes. Where a header goes, calls are accepted as \
-          before, but gateways that route or limit by it see it no more. Names that differ in case are one.",
+          client that lists again can mend it, and over stdio nothing changes. A parameter that is new brings no break along, \
+          for nobody sends it yet: but under `strict`, and where a recorded call did, somebody sends it undeclared, and without \
+          the header. Where a header goes, calls are accepted as before, but gateways that route or limit by it see it no more. \
+          Names that differ in case are one.",
     instead: "Mirror a new parameter, or publish the tool that wants the header beside this one.",
     cases: include_str!("header_changed.yaml"),
     check: Check::Tool(check),
@@ -39,8 +42,8 @@ fn check(tools: &Tools<'_>, out: &mut Vec<Remark>) {
     }
 }
 
-/// Compares what two valid schemas mirror. A parameter that comes or goes as a whole is told by its own rule: nobody sends
-/// the one yet, and nobody reads the other any more.
+/// Compares what two valid schemas mirror. A parameter that goes as a whole is told by its own rule: nobody reads it any
+/// more. One that comes is, but for those who send it undeclared.
 fn changed(before: &[Mirrored], after: &[Mirrored], (was, is): (&Value, &Value), out: &mut Vec<Remark>) {
     let by_place = |all: &'_ [Mirrored]| -> HashMap<String, String> {
         all.iter().map(|m| (m.at.to_string(), m.header.clone())).collect()
@@ -68,7 +71,15 @@ fn changed(before: &[Mirrored], after: &[Mirrored], (was, is): (&Value, &Value),
             "{message}; over HTTP a call without that header has to be refused (-32020), and no witness is needed, since the \
              arguments stay the same"
         );
-        out.push(remark(Level::Breaking, now, message, (old.get(now.at.as_str()), Some(header))).help(RULE.instead));
+        out.push(needed(now, message, old.get(now.at.as_str())));
+    }
+    for now in after.iter().filter(|m| lacks(was, m) && may_be_sent(was, m)) {
+        let (parameter, header) = (&now.parameter, &now.header);
+        let message = format!(
+            "parameter `{parameter}` is new and mirrored into the header `Mcp-Param-{header}`; who sent it undeclared sends no \
+             such header, and over HTTP that call has to be refused (-32020)"
+        );
+        out.push(needed(now, message, None).only_under(Assumption::Strict));
     }
     for gone in before.iter().filter(|m| stays(m) && !new.contains_key(m.at.as_str()) && !moved.contains(&m.at)) {
         let message =
@@ -78,6 +89,37 @@ fn changed(before: &[Mirrored], after: &[Mirrored], (was, is): (&Value, &Value),
                 .help("make sure that nothing on the way routes, limits or admits calls by that header"),
         );
     }
+}
+
+/// Calls that send this parameter break over HTTP.
+fn needed(now: &Mirrored, message: String, before: Option<&String>) -> Remark {
+    let reason = format!("over HTTP a call that sends it is refused without the header `Mcp-Param-{}`", now.header);
+    remark(Level::Breaking, now, message, (before, Some(&now.header)))
+        .help(RULE.instead)
+        .refusing(now.in_arguments(), reason)
+}
+
+/// Whether a call may send a parameter that a schema does not declare: where an object may stand, and holds what it likes.
+/// Where what it may hold is said otherwise, nothing is claimed.
+fn may_be_sent(schema: &Value, parameter: &Mirrored) -> bool {
+    const ELSEWHERE: [&str; 3] = ["patternProperties", "propertyNames", "maxProperties"];
+    let mut here = schema;
+    for name in parameter.at.steps().skip(1).step_by(2) {
+        let is_object = here.get("type").is_none_or(|named| types::OBJECT & named_types(named) != 0);
+        match here.get("properties").and_then(|p| p.get(&name)) {
+            Some(inner) if is_object => here = inner,
+            Some(_) => return false,
+            None => {
+                let open = |keyword| here.get(keyword).is_none_or(|s: &Value| s == true || s == &json!({}));
+                return is_object
+                    && here != false
+                    && open("additionalProperties")
+                    && open("unevaluatedProperties")
+                    && !ELSEWHERE.iter().any(|k| here.get(*k).is_some());
+            }
+        }
+    }
+    false
 }
 
 /// Whether a schema has no such parameter. Where it may be declared behind a reference or in a composition, it has.

@@ -4,6 +4,7 @@ use super::{Check, Remark, Rule, Tools};
 use crate::{
     contract::Contract,
     diff::finding::{Level, Surface},
+    json::Pointer,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -36,5 +37,6 @@ pub(crate) fn remarks(tool: &Contract) -> impl Iterator<Item = Remark> {
         Remark::new(RULE.id, Level::Breaking, Surface::Input, violation.at.as_str(), message)
             .values(None, now)
             .help("mend or remove the annotation, and list again")
+            .refusing(Pointer::root(), "over HTTP no client lists the tool any more")
     })
 }

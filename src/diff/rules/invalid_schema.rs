@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
 use super::SCHEMA;
 
 /// The remark. Where the baseline's schema was none either, nothing can be decided.
-pub(in crate::diff) fn remark(surface: Surface, cause: &str, was_valid: bool) -> Remark {
+pub(crate) fn remark(surface: Surface, cause: &str, was_valid: bool) -> Remark {
     let name = if surface == Surface::Output { "outputSchema" } else { "inputSchema" };
     let (level, message) = if was_valid {
         (Level::Breaking, format!("`{name}` {cause}"))

@@ -5,6 +5,7 @@ use crate::diff::{
     change::{Change, Pair, Step},
     effect::Effect,
     finding::Surface,
+    succession::{are_related, plain},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -13,7 +14,8 @@ pub(super) const RULE: Rule = Rule {
     what: "A property is no longer declared.",
     why: "Input: a closed schema rejects calls that send it; an open one accepts them and ignores it, so they lose their \
           effect without an error. Where it was required, every call carried it, and every call means something else now: \
-          that is a break, and no witness shows it; so is a new name. Output: it may be missing, or hold anything.",
+          that is a break, and no witness shows it; so is a new name that says the same, or the only property in place of the only \
+          one that went. Output: it may be missing, or hold anything.",
     instead: "Keep the property and announce its end; a renamed parameter is a removed one and an added one.",
     cases: include_str!("property_removed.yaml"),
     check: Check::Schema(check),
@@ -51,11 +53,11 @@ fn check(pair: &Pair<'_>, out: &mut Vec<Change>) {
             place: pair.place.join(Step::Name(name.clone())),
             name: Some(name.clone()),
             ignored,
-            needed: was_required || like.is_some(),
+            needed: was_required || like.as_ref().is_some_and(|new| new.certain),
             baseline: Some(schema.clone()),
             candidate: None,
             message: match (like, moved_to(name, schema, before, after)) {
-                (Some(new), _) => format!("{message}; `{new}` looks like its new name"),
+                (Some(new), _) => format!("{message}; `{}` looks like its new name", new.name),
                 (None, Some(place)) => format!("{message}; `{place}` looks like its new place"),
                 (None, None) => message,
             },
@@ -80,26 +82,39 @@ fn moved_to(
     found.map(|(object, _)| format!("{object}.{name}"))
 }
 
-/// A property that only the candidate has and that has the same schema, words aside, or nearly the same name.
+/// What a property looks like it is called now.
+struct Renamed<'a> {
+    name: &'a str,
+    /// Every call that sends the old name means another thing now. A shape alone is a hint among several properties, and makes
+    /// no break of what would be none: so either the names are related, or one property took the place of one other while
+    /// nothing else came or went. People who judged such pairs by hand call the latter a break too (`max` that became
+    /// `limit`), and no real release was seen in which it was none.
+    certain: bool,
+}
+
+/// A property that only the candidate has and that has nearly the same name, or the same schema, words aside.
 fn renamed_to<'a>(
     name: &str,
     schema: &serde_json::Value,
     before: &serde_json::Map<String, serde_json::Value>,
     after: Option<&'a serde_json::Map<String, serde_json::Value>>,
-) -> Option<&'a str> {
+) -> Option<Renamed<'a>> {
     use crate::{contract::normal_schema, json};
-    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
     let new: Vec<_> = after?.iter().filter(|(n, _)| !before.contains_key(*n)).collect();
     let shape = normal_schema(schema);
     let same_shape = |s: &serde_json::Value| json::equal(&normal_schema(s), &shape);
-    let found = new.iter().find(|(n, _)| plain(n) == plain(name) && !plain(name).is_empty()).or_else(|| {
-        // A shape alone proves little where several share it.
-        let gone = before.iter().filter(|(n, s)| after.is_some_and(|a| !a.contains_key(*n)) && same_shape(s)).count();
-        let mut alike = new.iter().filter(|(_, s)| same_shape(s));
-        match (alike.next(), alike.next(), gone) {
-            (Some(one), None, 1) => Some(one),
-            _ => None,
+    let styled = plain(name);
+    if let Some((new, _)) = new.iter().find(|(n, _)| plain(n) == styled && !styled.is_empty()) {
+        return Some(Renamed { name: new, certain: true });
+    }
+    // A shape alone proves little where several share it.
+    let gone = before.iter().filter(|(n, s)| after.is_some_and(|a| !a.contains_key(*n)) && same_shape(s)).count();
+    let mut alike = new.iter().filter(|(_, s)| same_shape(s));
+    match (alike.next(), alike.next(), gone) {
+        (Some((now, _)), None, 1) => {
+            let alone = new.len() == 1 && before.keys().filter(|n| after.is_some_and(|a| !a.contains_key(*n))).count() == 1;
+            Some(Renamed { name: now, certain: alone || are_related(name, now) })
         }
-    });
-    found.map(|(n, _)| n.as_str())
+        _ => None,
+    }
 }

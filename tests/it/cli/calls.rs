@@ -77,6 +77,67 @@ fn a_recorded_call_that_breaks_is_the_witness_as_it_stands() {
     assert_eq!(report(&candidate(&["km", "mile"]), &turned, BLOCKED), recorded);
 }
 
+/// Only a header of theirs changes: the calls that need it are refused over HTTP, and the others are not.
+#[test]
+fn a_recorded_call_that_needs_another_header_is_the_witness() {
+    let tool = |unit: Value, more: Value| {
+        list(
+            json!({"type": "object", "properties": {"unit": unit, "amount": {"type": "number"}, "more": more}}),
+        )
+    };
+    let plain = json!({"type": "string"});
+    let named = |header: &str| json!({"type": "string", "x-mcp-header": header});
+    let before = |unit: Value| tool(unit, json!(true));
+    let broken = |baseline: &str, candidate: &str, assume: &str| {
+        let user = User::new();
+        user.file("baseline.json", baseline);
+        user.file("candidate.json", candidate);
+        user.file("calls.jsonl", CALLS);
+        let args = ["diff", "baseline.json", "candidate.json", "--calls", "calls.jsonl", "--format", "json"];
+        let ended = user.run(&[&args[..], &["--assume", assume]].concat()).code(PASSED);
+        serde_json::from_str::<Value>(&ended.stdout).expect("it is JSON")
+    };
+    // (baseline, candidate, how many break, the witness and where it is refused)
+    let first = json!({"unit": "km", "amount": 7});
+    for (baseline, candidate, count, at) in [
+        (before(plain.clone()), before(named("Unit")), 4, "/unit"),
+        (before(named("Measure")), before(named("Unit")), 4, "/unit"),
+        // To readers on the way something is lost, to callers nothing.
+        (before(named("Unit")), before(plain.clone()), 0, ""),
+        // No client of HTTP lists the tool.
+        (before(plain.clone()), before(named("no name")), 4, ""),
+        // Nobody sends it.
+        (before(plain.clone()), tool(plain.clone(), named("More")), 0, ""),
+    ] {
+        for assume in ["declared", "strict"] {
+            let report = broken(&baseline, &candidate, assume);
+            let tool = &report["tools"][0];
+            let calls = json!({"recorded": 5, "rejectedBefore": 1, "broken": count});
+            assert_eq!(tool["calls"], calls, "{candidate} {assume}: {report}");
+            if count > 0 {
+                assert_eq!(witness(&report)["value"], first, "{report}");
+                assert_eq!(witness(&report)["at"], at, "{report}");
+                assert_eq!(witness(&report)["origin"], "recorded", "{report}");
+            }
+        }
+    }
+    // What nobody declared was sent all the same, so it breaks under either assumption.
+    let undeclared = list(json!({"type": "object", "properties": {"amount": {"type": "number"}}}));
+    let declared =
+        list(json!({"type": "object", "properties": {"amount": {"type": "number"}, "unit": named("Unit")}}));
+    for assume in ["declared", "strict"] {
+        let report = broken(&undeclared, &declared, assume);
+        let findings = report["tools"][0]["findings"].as_array().expect("a list");
+        let header = findings.iter().find(|f| f["rule"] == "header-changed").expect("it is told");
+        let plainest = json!({"unit": 4});
+        assert_eq!(
+            (&header["level"], &header["witness"]["value"]),
+            (&json!("breaking"), &plainest),
+            "{report}"
+        );
+    }
+}
+
 #[test]
 fn the_text_says_what_was_recorded_and_how_many_calls_break() {
     let text = gate(&candidate(&["km", "mile"]), CALLS, &[]).code(BLOCKED).stdout;
