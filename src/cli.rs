@@ -16,6 +16,7 @@ mod explain;
 mod export;
 mod gate;
 mod import;
+mod lint;
 mod log;
 mod migrate;
 mod oauth;
@@ -99,6 +100,7 @@ enum Command {
     Watch(watch::Args),
     Diff(diff::Args),
     Gate(gate::Args),
+    Lint(lint::Args),
     Tools(tools::Args),
     Explain(explain::Args),
     Rules(rules::Args),
@@ -166,6 +168,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Watch(args) => watch::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Gate(args) => gate::run(args, context),
+        Command::Lint(args) => lint::run(args, context),
         Command::Tools(args) => tools::run(args, context),
         Command::Explain(args) => explain::run(args),
         Command::Rules(args) => rules::run(args),

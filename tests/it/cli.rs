@@ -7,6 +7,7 @@ mod docs;
 mod files;
 mod import;
 mod input;
+mod lint;
 mod oauth;
 mod serve;
 mod story;

@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 use toolpact::lint;
 
-use crate::contract::contract;
+use crate::{contract::contract, rules::side};
 
-/// Each remark as `rule place`.
+/// Each remark on headers as `rule place`.
 fn check(input_schema: &Value, expected: &[&str]) {
     let tool = json!({ "name": "query", "inputSchema": input_schema });
     let contract = contract(&tool.to_string()).expect("a contract");
-    let said: Vec<String> = lint::tool(&contract).iter().map(|r| format!("{} {}", r.rule, r.at)).collect();
+    let of_headers = lint::tool(&contract).into_iter().filter(|r| r.rule == "invalid-header");
+    let said: Vec<String> = of_headers.map(|r| format!("{} {}", r.rule, r.at)).collect();
     assert_eq!(said, expected, "{input_schema}");
 }
 
@@ -49,4 +50,45 @@ fn a_header_that_clients_must_not_accept_is_found_without_a_baseline() {
     // What only looks like an annotation: a property of that name, and values.
     check(&json!({ "properties": { "x-mcp-header": { "type": "string" } } }), &[]);
     check(&parameter(json!({ "default": { "x-mcp-header": 1 }, "enum": [{ "x-mcp-header": 1 }] })), &[]);
+}
+
+#[test]
+fn a_list_is_judged_by_itself() {
+    let object = json!({ "type": "object" });
+    let tool = |name: &str, schema: &Value| json!({ "name": name, "inputSchema": schema });
+    let no_schema = json!({ "type": "object", "properties": { "a": { "type": "text" } } });
+    let gives =
+        json!({ "name": "a", "inputSchema": object, "outputSchema": { "type": "object", "required": "a" } });
+    // (list, each finding as `level tool rule surface`)
+    for (list, expected) in [
+        (json!([]), vec![]),
+        (json!([tool("a", &object), tool("b", &object)]), vec![]),
+        (json!([tool("a", &no_schema)]), vec!["breaking a invalid-schema input"]),
+        (json!([gives]), vec!["breaking a invalid-schema output"]),
+        (
+            json!([tool("a", &object), tool("b", &object), tool("a", &object)]),
+            vec!["risky a duplicate-tool-name listing"],
+        ),
+        (
+            json!([
+                tool("a", &object),
+                tool("b", &no_schema),
+                tool("a", &json!({ "type": "object", "required": ["x"] }))
+            ]),
+            vec!["breaking a duplicate-tool-name listing", "breaking b invalid-schema input"],
+        ),
+        (
+            json!([tool("a", &object), tool("a", &object), tool("b", &no_schema)]),
+            vec!["breaking b invalid-schema input", "risky a duplicate-tool-name listing"],
+        ),
+    ] {
+        let linted = lint::side(&side("list", &list));
+        let said: Vec<String> = linted
+            .findings
+            .iter()
+            .map(|f| format!("{} {} {} {}", f.finding.level, f.tool, f.finding.rule, f.finding.surface))
+            .collect();
+        assert_eq!(said, expected, "{list}");
+        assert_eq!(linted.tools, list.as_array().map_or(0, Vec::len));
+    }
 }

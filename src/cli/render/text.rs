@@ -3,12 +3,15 @@
 //! Worst first; what is compatible takes one line each; the last line of a gate names the rule that failed it.
 
 mod calls;
+mod lint;
 
 use std::{
     env,
     fmt::Write,
     io::{self, IsTerminal},
 };
+
+pub(in crate::cli) use lint::lint;
 
 use super::safe;
 use crate::{
@@ -206,7 +209,7 @@ fn compatible(out: &mut String, tool: &ToolReport, style: Style) {
         [only, others @ ..]
             if others.iter().all(|f| (&f.rule, &f.message) == (&only.rule, &only.message)) =>
         {
-            _ = writeln!(out, "{level}: {} ({})", sentence(tool, only), only.rule);
+            _ = writeln!(out, "{level}: {} ({})", sentence(&tool.server, &tool.tool, only), only.rule);
         }
         several => {
             let mut rules: Vec<&str> = several.iter().map(|f| f.rule.as_str()).collect();
@@ -218,7 +221,7 @@ fn compatible(out: &mut String, tool: &ToolReport, style: Style) {
 }
 
 fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style) {
-    _ = writeln!(out, "{}: {}", style.level(finding.level), sentence(tool, finding));
+    _ = writeln!(out, "{}: {}", style.level(finding.level), sentence(&tool.server, &tool.tool, finding));
     let at = match finding.pointer.as_str() {
         "" => String::new(),
         pointer => format!("  at {}", safe::word(pointer)),
@@ -231,6 +234,11 @@ fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style)
     if finding.level == Level::Breaking && tool.required_bump == Bump::Major {
         row(out, "needs", "a major contractVersion");
     }
+    explained(out, finding);
+}
+
+/// What to do, and where to read more.
+fn explained(out: &mut String, finding: &Finding) {
     let explain = format!("`toolpact explain {}`", finding.rule);
     match finding.help.as_str() {
         "" => _ = writeln!(out, "  help: {explain}"),
@@ -239,11 +247,11 @@ fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style)
 }
 
 /// The tool and what happened to it. Messages about the tool as a whole begin with it already.
-fn sentence(tool: &ToolReport, finding: &Finding) -> String {
-    let whole = format!("tool `{}` ", tool.tool);
+fn sentence(server: &str, tool: &str, finding: &Finding) -> String {
+    let whole = format!("tool `{tool}` ");
     match finding.message.strip_prefix(&whole) {
-        Some(rest) => format!("{} {}", name(&tool.server, &tool.tool), safe::line(rest, 500)),
-        None => format!("{}: {}", name(&tool.server, &tool.tool), safe::line(&finding.message, 500)),
+        Some(rest) => format!("{} {}", name(server, tool), safe::line(rest, 500)),
+        None => format!("{}: {}", name(server, tool), safe::line(&finding.message, 500)),
     }
 }
 
