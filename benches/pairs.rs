@@ -60,7 +60,7 @@ fn main() {
     let renamed = |tool: &RawTool, i: usize| {
         let mut value: Value = serde_json::from_str(tool.raw.get()).expect("JSON");
         value["name"] = format!("tool_{i}").into();
-        RawTool { index: i, raw: RawValue::from_string(value.to_string()).expect("JSON") }
+        RawTool { index: i, raw: RawValue::from_string(value.to_string()).expect("JSON").into() }
     };
     let many = |of: &dyn Fn(&Pair) -> &RawTool| -> Vec<RawTool> {
         pairs.iter().cycle().take(MANY).enumerate().map(|(i, pair)| renamed(of(pair), i)).collect()

@@ -9,7 +9,7 @@ pub mod header;
 
 use std::{
     borrow::Cow,
-    sync::{LazyLock, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 pub use form::{Below, WORDS, below, normal_schema, references, subschemas, words};
@@ -45,7 +45,7 @@ pub struct Contract {
     /// Position in the server's list, from 0.
     pub index: usize,
     /// The exact text the server sent.
-    text: Box<str>,
+    text: Arc<RawValue>,
     /// The tool as a value, its normal form and its digests, made when first asked for: tools whose texts are the same
     /// need none of them.
     tool: OnceLock<Value>,
@@ -70,13 +70,13 @@ impl Contract {
     ///
     /// # Errors
     /// Where the tool is no object, has no string name, its `inputSchema` is missing or no object, or it nests too
-    /// deep. Everything else is kept and judged later.
+    /// deep or holds too much. Everything else is kept and judged later.
     pub fn of(raw: &RawTool) -> Result<Self, ContractError> {
         let text = raw.raw.get();
         let contract = |name: String, tool: OnceLock<Value>| Self {
             name,
             index: raw.index,
-            text: Box::from(text),
+            text: Arc::clone(&raw.raw),
             tool,
             normal: OnceLock::new(),
             digests: OnceLock::new(),
@@ -93,6 +93,7 @@ impl Contract {
                 ParseError::TooDeep { found } => {
                     format!("nests {found} levels deep, the limit is {}", json::MAX_DEPTH)
                 }
+                error @ ParseError::TooMany { .. } => error.to_string(),
                 ParseError::Syntax(e) => format!("is not valid JSON: {e}"),
             },
         })?;
@@ -128,7 +129,7 @@ impl Contract {
     #[must_use]
     pub fn tool(&self) -> &Value {
         // `of` saw to it that it is an object.
-        self.tool.get_or_init(|| json::parse(&self.text).unwrap_or_default())
+        self.tool.get_or_init(|| json::parse(self.text()).unwrap_or_default())
     }
 
     /// The normal form that the contract digest is over.
@@ -149,10 +150,22 @@ impl Contract {
     #[must_use]
     pub fn digests(&self) -> &Digests {
         self.digests.get_or_init(|| Digests {
-            raw: digest_of_tool(&self.text, self.tool(), !self.inexact_numbers().is_empty()),
+            raw: digest_of_tool(self.text(), self.tool(), !self.inexact_numbers().is_empty()),
             contract: Digest::of(self.normal()),
             presentation: Digest::of(&presentation(self.members())),
         })
+    }
+
+    /// The same with its digests, and without what was built to make them: many times the text of a long list.
+    #[must_use]
+    pub fn digested(mut self) -> Self {
+        _ = self.digests();
+        (self.tool, self.normal) = (OnceLock::new(), OnceLock::new());
+        self
+    }
+
+    fn text(&self) -> &str {
+        self.text.get()
     }
 
     fn members(&self) -> &Map<String, Value> {
@@ -163,7 +176,7 @@ impl Contract {
     /// The numbers of the tool's text that a double does not keep, as the server wrote them, in its order.
     #[must_use]
     pub fn inexact_numbers(&self) -> &[Box<str>] {
-        self.inexact.get_or_init(|| json::inexact_numbers(&self.text).into_iter().map(Box::from).collect())
+        self.inexact.get_or_init(|| json::inexact_numbers(self.text()).into_iter().map(Box::from).collect())
     }
 
     /// Whether the server said the very same of both tools: whether their raw digests are equal.
@@ -195,7 +208,7 @@ impl Contract {
     /// The same, to the letter.
     #[must_use]
     pub fn same_text(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.text() == other.text()
     }
 
     /// `inputSchema` as received.
@@ -216,7 +229,7 @@ impl Contract {
     pub fn headers(&self) -> &Headers {
         self.headers.get_or_init(|| {
             // Where the keyword is not in the text, and nothing is written by its code, no place has to be looked at.
-            let may = [header::KEYWORD, "\\u"].iter().any(|sign| self.text.contains(sign));
+            let may = [header::KEYWORD, "\\u"].iter().any(|sign| self.text().contains(sign));
             if may { Headers::of(self.input_schema()) } else { Headers::default() }
         })
     }

@@ -14,6 +14,9 @@ use sha2::{Digest as _, Sha256};
 /// Nesting beyond which text is refused before a [`Value`] is built. `serde_json` itself stops at 128; the deepest
 /// real tool schema seen nests 31 levels, so 100 refuses only hostile or broken input.
 pub const MAX_DEPTH: usize = 100;
+/// Values beyond which text is refused before a [`Value`] is built: each takes some hundred bytes, so two bytes of text
+/// (`0,`) would become a hundred. The largest real tool seen holds 3,151.
+pub const MAX_VALUES: usize = 100_000;
 
 /// Why a text was refused. The caller names the object that held it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,24 +30,42 @@ pub enum ParseError {
         /// The depth that was found.
         found: usize,
     },
+    /// Holds more than [`MAX_VALUES`] values.
+    #[error("holds {found} values, the limit is {MAX_VALUES}")]
+    TooMany {
+        /// How many were found.
+        found: usize,
+    },
 }
 
-/// Parses JSON from outside: bounded depth, then `serde_json`.
+/// Parses JSON from outside: bounded depth, bounded number of values, then `serde_json`.
 ///
 /// # Errors
-/// [`ParseError`] where the text is not JSON or nests too deep.
+/// [`ParseError`] where the text is not JSON, nests too deep or holds too much.
 pub fn parse(text: &str) -> Result<Value, ParseError> {
-    let found = depth(text);
+    let (found, values) = measure(text);
     if found > MAX_DEPTH {
         return Err(ParseError::TooDeep { found });
+    }
+    if values > MAX_VALUES {
+        return Err(ParseError::TooMany { found: values });
     }
     serde_json::from_str(text).map_err(|e| ParseError::Syntax(e.to_string()))
 }
 
-/// The nesting depth of a JSON text, without building anything. Brackets inside strings do not count.
+/// Whether a JSON text nests too deep or holds too many values to be parsed.
 #[must_use]
-pub fn depth(text: &str) -> usize {
+pub fn is_excessive(text: &str) -> bool {
+    let (depth, values) = measure(text);
+    depth > MAX_DEPTH || values > MAX_VALUES
+}
+
+/// The nesting depth of a JSON text and how many values it holds at most, without building anything. What stands inside
+/// strings does not count.
+fn measure(text: &str) -> (usize, usize) {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0usize, false, false);
+    // One before each comma and behind each bracket, and the last.
+    let mut values = 1usize;
     for byte in text.bytes() {
         if in_string {
             match byte {
@@ -59,23 +80,25 @@ pub fn depth(text: &str) -> usize {
             b'"' => in_string = true,
             b'{' | b'[' => {
                 depth += 1;
+                values += 1;
                 deepest = deepest.max(depth);
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => values += 1,
             _ => {}
         }
     }
-    deepest
+    (deepest, values)
 }
 
-/// Whether a text that is known to be JSON is certain to be parsed by [`parse`]: it nests no deeper than [`MAX_DEPTH`], and
-/// has neither numbers that no double reaches nor escapes that may be no character.
+/// Whether a text that is known to be JSON is certain to be parsed by [`parse`]: it nests no deeper than [`MAX_DEPTH`],
+/// holds no more than [`MAX_VALUES`], and has neither numbers that no double reaches nor escapes that may be no character.
 #[must_use]
 pub fn is_plain(text: &str) -> bool {
     // The largest double has 309 digits.
     const DIGITS: usize = 300;
     let bytes = text.as_bytes();
-    let (mut i, mut depth, mut digits) = (0, 0usize, 0);
+    let (mut i, mut depth, mut digits, mut values) = (0, 0usize, 0, 1usize);
     while i < bytes.len() {
         match bytes[i] {
             b'"' => {
@@ -94,7 +117,15 @@ pub fn is_plain(text: &str) -> bool {
             }
             b'{' | b'[' => {
                 depth += 1;
-                if depth > MAX_DEPTH {
+                values += 1;
+                if depth > MAX_DEPTH || values > MAX_VALUES {
+                    return false;
+                }
+                digits = 0;
+            }
+            b',' => {
+                values += 1;
+                if values > MAX_VALUES {
                     return false;
                 }
                 digits = 0;
@@ -252,7 +283,13 @@ impl Digest {
     /// The digest of a value's canonical form.
     #[must_use]
     pub fn of(value: &Value) -> Self {
-        Self::of_bytes(&canonical(value))
+        // Not by way of the bytes: those of a long text would stand beside it.
+        let mut hash = Hashed { hash: Sha256::new(), ahead: Vec::with_capacity(AHEAD) };
+        if serde_json_canonicalizer::to_writer(value, &mut hash).is_err() {
+            return Self::of_bytes(&canonical(value));
+        }
+        hash.hash.update(&hash.ahead);
+        Self(format!("sha256:{}", hex::encode(hash.hash.finalize())))
     }
 
     /// The digest of bytes as they stand.
@@ -284,6 +321,33 @@ impl Digest {
     pub fn content_hash(&self) -> String {
         let bytes = hex::decode(&self.0["sha256:".len()..]).unwrap_or_default();
         format!("sha256-{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
+    }
+}
+
+/// Bytes gathered before they are hashed: canonical JSON is written a sign at a time.
+const AHEAD: usize = 4 << 10;
+
+/// Hashes what is written.
+struct Hashed {
+    hash: Sha256,
+    ahead: Vec<u8>,
+}
+
+impl std::io::Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.ahead.len() + bytes.len() > AHEAD {
+            self.hash.update(&self.ahead);
+            self.ahead.clear();
+        }
+        match bytes.len() {
+            long if long > AHEAD => self.hash.update(bytes),
+            _ => self.ahead.extend_from_slice(bytes),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

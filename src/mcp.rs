@@ -3,7 +3,8 @@
 //! Our own, because the official SDK drops fields, loses whole pages on one odd tool and hangs on bad lines. It asks,
 //! it never acts: no tool is called, nothing a server names is fetched (but for who issues tokens, where its user named a
 //! client), no capability is declared that a server could use. In reading order: `era` says how a conversation begins,
-//! `message` what travels, `pages` how a list is read, `stdio` and `http` how it gets there, `oauth` who we are, `changes`
+//! `message` what travels, `pages` how a list is read, `room` what that
+//! may take, `stdio` and `http` how it gets there, `oauth` who we are, `changes`
 //! how a server is followed; `command` says what is shown of a server's command, `credential` runs what prints one,
 //! `demo` is a server to try.
 
@@ -20,6 +21,7 @@ mod pages;
 mod process;
 mod reach;
 mod record;
+mod room;
 mod sse;
 mod stdio;
 
@@ -36,6 +38,7 @@ pub use oauth::{OAuth, Tokens};
 use process::Start;
 pub use reach::{IpNet, Reach};
 use record::{Failure, Record, Try, printable};
+pub use room::Room;
 
 /// Where a server is found. Made by [`Source::stdio`] or [`Source::http`], which refuse what can never work.
 #[derive(Clone, PartialEq, Eq)]
@@ -197,6 +200,8 @@ pub struct Limits {
     pub pages: usize,
     /// Tools, and items of any other list.
     pub tools: usize,
+    /// What all listings that go on at once may hold together.
+    pub room: Room,
     /// Which machines may be talked to over HTTP.
     pub reach: Reach,
     /// The digest of the tools as they were known before. A list that is another is read twice before it is believed: it
@@ -215,6 +220,7 @@ impl Default for Limits {
             total_bytes: 64 << 20,
             pages: 1_000,
             tools: 10_000,
+            room: Room::default(),
             reach: Reach::default(),
             known: None,
         }
@@ -234,9 +240,8 @@ pub async fn list_tools(source: &Source, limits: &Limits) -> Listing {
 }
 
 async fn listed(source: &Source, limits: &Limits, everything: bool) -> Listing {
-    let mut record = Record::of(source);
+    let mut record = Record::of(source, limits);
     record.everything = everything;
-    record.known.clone_from(&limits.known);
     let ended = match source {
         Source::Stdio { program, args, env, cwd } => {
             let start = Start { program, args, env, cwd: cwd.as_deref() };
@@ -284,8 +289,7 @@ fn judge_tools(tools: &[RawTool], record: &mut Record) -> Try<()> {
         1 => ", and one more like it".to_owned(),
         n => format!(", and {n} more like it"),
     };
-    let outcome =
-        if json::depth(tool.raw.get()) > json::MAX_DEPTH { Outcome::TooLarge } else { Outcome::Malformed };
+    let outcome = if json::is_excessive(tool.raw.get()) { Outcome::TooLarge } else { Outcome::Malformed };
     let message = format!(
         "{} listed a tool that cannot be read: {}{others}",
         record.name(),

@@ -6,9 +6,12 @@
 
 mod surface;
 
-use std::fmt;
+use std::{any::Any, fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{SeqAccess, Visitor},
+};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
@@ -326,8 +329,8 @@ impl Listing {
 pub struct RawTool {
     /// Position in the list, from 0, across pages.
     pub index: usize,
-    /// The exact text the server sent for this tool.
-    pub raw: Box<RawValue>,
+    /// The exact text the server sent for this tool; shared, because lists can be long.
+    pub raw: Arc<RawValue>,
 }
 
 /// One item of any list as received.
@@ -346,6 +349,26 @@ pub struct Listing {
     pub tools: Vec<RawTool>,
     /// What else the server declares to have, each read or not; empty where `outcome` is not `ok`.
     pub surfaces: Vec<SurfaceListing>,
+    /// What goes with it for as long as somebody has it.
+    pub held: Held,
+}
+
+/// Something that is given back when the last of whom it was lent to is gone: the room that a listing takes.
+#[derive(Clone, Default)]
+pub struct Held(Option<Arc<dyn Any + Send + Sync>>);
+
+impl Held {
+    /// Holds this.
+    #[must_use]
+    pub fn by(thing: Arc<dyn Any + Send + Sync>) -> Self {
+        Self(Some(thing))
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Held" } else { "Nothing" })
+    }
 }
 
 /// A complete, readable list of one server's tools.
@@ -377,7 +400,7 @@ pub fn digest_of_list(items: &[RawItem]) -> Digest {
 }
 
 /// The raw digest of one tool: its canonical JSON, every field included. Text that is no JSON value we can hold
-/// (nested too deep) is digested as it stands.
+/// (nested too deep, too large) is digested as it stands.
 #[must_use]
 pub fn raw_digest(raw: &str) -> Digest {
     match json::parse(raw) {
@@ -488,7 +511,41 @@ pub fn read_saved(text: &str) -> Result<SavedList, FileError> {
 /// # Errors
 /// [`FileError::Json`] where the text is no array.
 pub fn split(array: &str) -> Result<Vec<RawTool>, FileError> {
-    let raws: Vec<Box<RawValue>> =
-        serde_json::from_str(array).map_err(|e| FileError::Json(ParseError::Syntax(e.to_string())))?;
-    Ok(raws.into_iter().enumerate().map(|(index, raw)| RawTool { index, raw }).collect())
+    Ok(split_up_to(array, usize::MAX)?.0)
+}
+
+/// The same for the first elements, no more than `most`; and how many there are.
+///
+/// # Errors
+/// [`FileError::Json`] where the text is no array.
+pub fn split_up_to(array: &str, most: usize) -> Result<(Vec<RawTool>, usize), FileError> {
+    let syntax = |e: serde_json::Error| FileError::Json(ParseError::Syntax(e.to_string()));
+    let mut text = serde_json::Deserializer::from_str(array);
+    let split = text.deserialize_seq(Elements { most }).map_err(syntax)?;
+    text.end().map_err(syntax)?;
+    Ok(split)
+}
+
+/// Takes the elements of an array one at a time, so that what is not kept takes no room.
+struct Elements {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for Elements {
+    type Value = (Vec<RawTool>, usize);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+        let (mut items, mut count) = (Vec::new(), 0);
+        while let Some(raw) = elements.next_element::<&RawValue>()? {
+            if count < self.most {
+                items.push(RawTool { index: count, raw: raw.to_owned().into() });
+            }
+            count += 1;
+        }
+        Ok((items, count))
+    }
 }

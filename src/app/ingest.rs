@@ -18,7 +18,7 @@ use crate::{
     },
     contract::{self, Contract},
     json::Digest,
-    mcp::{self, Limits, Source},
+    mcp::{self, Limits, Room, Source},
     name::{CatalogName, ServerName},
     snapshot::{Listing, Outcome, Snapshot},
     store::NewListing,
@@ -134,13 +134,21 @@ impl App {
             Ok::<_, AppError>(rows.into_iter().find(|r| r.provenance.auth_context == context))
         };
         let last = of_context(true).await?;
-        let new = self.new_listing(server, listing, taken.primary);
+        // The room that it takes is given back when it is written.
+        let _held = listing.held.clone();
+        let mut new = self.new_listing(server, listing, taken.primary);
         if taken.only_news
             && let Some(row) = of_context(false).await?
             && says_the_same(&row, &new)
         {
             let drift = if row.digest.is_some() { Drift::Identical } else { Drift::Unknown };
             return Ok(Recorded::of(row, drift));
+        }
+        if let Some((snapshot, contracts)) = &mut new.snapshot
+            && last.as_ref().and_then(|row| row.digest.as_ref()) != Some(&snapshot.digest)
+        {
+            // Its digests are about to be kept, and nothing else of what they are made of.
+            *contracts = std::mem::take(contracts).into_iter().map(Contract::digested).collect();
         }
         let (before, surfaces_before) = last.map_or((None, Vec::new()), |row| (row.digest, row.surfaces));
         let row = self.record_listing(new, actor).await?;
@@ -266,7 +274,7 @@ impl App {
     }
 
     fn new_listing(&self, server: &ServerName, listing: Listing, primary: bool) -> NewListing {
-        let Listing { mut outcome, mut evidence, mut provenance, tools, surfaces } = listing;
+        let Listing { mut outcome, mut evidence, mut provenance, tools, surfaces, held: _ } = listing;
         evidence.warnings.extend(provenance.cut());
         let mut held = None;
         if outcome == Outcome::Ok {
@@ -326,6 +334,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// What all listings may hold at once.
+    pub(super) fn room(&self) -> &Room {
+        &self.limits.room
+    }
+
     /// For one context.
     pub(super) fn under(&self, context: &str) -> Limits {
         Limits { known: self.digests.get(context).cloned(), ..self.limits.clone() }

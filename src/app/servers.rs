@@ -142,6 +142,8 @@ impl App {
             && let [first, _, ..] = registration.spec.contexts.as_slice()
             && first.name == listing.provenance.auth_context
         {
+            // The room that it takes may be what is waited for.
+            drop(listing);
             return self.ask_registered(name, true, actor).await;
         }
         self.record_all(name, vec![listing], true, actor).await

@@ -17,7 +17,7 @@ use crate::{
     diff::{Calls, Report, Side, Verdict, calls::CallsError},
     json::{Digest, ParseError},
     name::{CatalogName, EnvironmentName, ServerName},
-    snapshot::{self, Evidence, FileError, Listing, Outcome, Provenance, SavedList, SurfaceDiff},
+    snapshot::{self, Evidence, FileError, Held, Listing, Outcome, Provenance, SavedList, SurfaceDiff},
 };
 
 /// What recording a listing led to.
@@ -395,7 +395,14 @@ pub fn file_listing(label: &str, text: &str) -> Result<Listing, AppError> {
     provenance.server_info = saved.server_info;
     provenance.protocol_version = saved.protocol_version;
     let evidence = Evidence { pages: 1, bytes: text.len(), ..Evidence::default() };
-    Ok(Listing { outcome: Outcome::Ok, evidence, provenance, tools: saved.tools, surfaces: Vec::new() })
+    Ok(Listing {
+        outcome: Outcome::Ok,
+        evidence,
+        provenance,
+        tools: saved.tools,
+        surfaces: Vec::new(),
+        held: Held::default(),
+    })
 }
 
 /// Recorded calls. `label` names them to readers.
@@ -440,7 +447,7 @@ fn saved(label: &str, text: &str) -> Result<(SavedList, Vec<Contract>), AppError
 fn verb(error: &FileError) -> String {
     match error {
         FileError::Json(ParseError::Syntax(_)) => format!("is {error}"),
-        FileError::Json(ParseError::TooDeep { .. })
+        FileError::Json(ParseError::TooDeep { .. } | ParseError::TooMany { .. })
         | FileError::RpcError(_)
         | FileError::NotAList(_)
         | FileError::OnePage

@@ -73,9 +73,8 @@ pub(super) trait Followed: Peer {
 /// Ends where the receiver is dropped, the server cannot tell, or the connection ends. `limits.total` is for one listing.
 /// Dropping the future ends a server that was started for it, children included.
 pub async fn changes(source: &Source, limits: &Limits, listings: &Sender<Listing>) -> Ended {
-    let mut record = Record::of(source);
+    let mut record = Record::of(source, limits);
     record.everything = true;
-    record.known.clone_from(&limits.known);
     let stop = match source {
         Source::Stdio { program, args, env, cwd } => {
             let start = Start { program, args, env, cwd: cwd.as_deref() };

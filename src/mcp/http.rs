@@ -127,7 +127,7 @@ impl<'a> Connection<'a> {
             news: None,
             reopening: follow::Reopening::default(),
             last_id: 0,
-            deadline: Instant::now() + limits.total,
+            deadline: record.share.now() + limits.total,
             limits,
             record,
         })
@@ -140,7 +140,7 @@ impl<'a> Connection<'a> {
     async fn request(&mut self, method: &str, params: &impl Serialize, until: Instant) -> Try<Reply> {
         let mut until = until;
         loop {
-            let began = Instant::now();
+            let began = self.now();
             match self.request_once(method, params, until).await {
                 // Ends: a token that was just issued and is refused is a failure.
                 Err(failure) if self.may_authorize(&failure) => self.authorize(failure).await?,
@@ -152,7 +152,7 @@ impl<'a> Connection<'a> {
                 }
             }
             // To be let in is no part of the server's time.
-            until = (until + began.elapsed()).min(self.deadline);
+            until = (until + (self.now() - began)).min(self.deadline);
         }
     }
 
@@ -217,7 +217,7 @@ impl<'a> Connection<'a> {
             if let Some(session) = &self.session {
                 request = request.header(SESSION, session.clone());
             }
-            let response = match timeout_at(until, request.body(body.clone()).send()).await {
+            let response = match timeout_at(self.clock(until), request.body(body.clone()).send()).await {
                 Err(_) => return Err(self.timeout(method)),
                 Ok(Err(error)) => return Err(self.unreachable(&error)),
                 Ok(Ok(response)) => response,
@@ -227,7 +227,7 @@ impl<'a> Connection<'a> {
                 return Ok(response);
             }
             if !status.is_redirection() {
-                return Err(refusal(&self.record.name(), method, response, until).await);
+                return Err(refusal(&self.record.name(), method, response, self.clock(until)).await);
             }
             self.endpoint.url = redirect(&self.record.name(), &self.endpoint.url, &response)?;
         }
@@ -268,7 +268,7 @@ impl<'a> Connection<'a> {
         let mut stream = Stream::new(response, self.limits.message_bytes);
         let mut resumed = 0;
         loop {
-            let event = match stream.next(until).await {
+            let event = match stream.next(&self.record.share, until).await {
                 Ok(event) => event,
                 Err(reason @ (Broken::Ended | Broken::Lost(_))) if resumed < MAX_RESUMES => {
                     resumed += 1;
@@ -312,14 +312,14 @@ impl<'a> Connection<'a> {
         let (Dialect::Legacy(_), Some(mut last_id)) = (&self.dialect, last_id) else { return Ok(None) };
         last_id.set_sensitive(true);
         let pause = reader.retry().map_or(Duration::ZERO, Duration::from_millis);
-        let Some(then) = Instant::now().checked_add(pause).filter(|then| *then < until) else {
+        let Some(then) = self.now().checked_add(pause).filter(|then| *then < until) else {
             let name = self.record.name();
             let message = format!("{name} wants to be asked for its answer to `{method}` after {pause:?}");
             return Err(Failure::new(Outcome::Timeout, message).help(
                 "that is later than a listing may take; see the server's own log for what takes so long",
             ));
         };
-        tokio::time::sleep_until(then).await;
+        tokio::time::sleep_until(self.clock(then)).await;
         // How it refuses is nobody's business: the answer did not come.
         Ok(self.get(Some(last_id), until).await.ok())
     }
@@ -352,21 +352,34 @@ impl<'a> Connection<'a> {
     async fn body(&self, method: &str, mut response: Response, until: Instant) -> Try<Vec<u8>> {
         let mut body = Vec::new();
         loop {
-            match timeout_at(until, response.chunk()).await {
+            match timeout_at(self.clock(until), response.chunk()).await {
                 Err(_) => return Err(self.timeout(method)),
                 Ok(Err(error)) => return Err(self.unreachable(&error)),
                 Ok(Ok(None)) => return Ok(body),
                 Ok(Ok(Some(chunk))) if body.len() + chunk.len() > self.limits.message_bytes => {
                     return Err(self.too_large(method));
                 }
-                Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
+                Ok(Ok(Some(chunk))) => {
+                    self.record.share.hold(body.len() + chunk.len()).await;
+                    body.extend_from_slice(&chunk);
+                }
             }
         }
     }
 
     /// The end of a budget that starts now.
     fn until(&self, budget: Duration) -> Instant {
-        (Instant::now() + budget).min(self.deadline)
+        (self.now() + budget).min(self.deadline)
+    }
+
+    /// The time without what was waited for room.
+    fn now(&self) -> Instant {
+        self.record.share.now()
+    }
+
+    /// The end of a budget on the clock.
+    fn clock(&self, end: Instant) -> Instant {
+        self.record.share.until(end)
     }
 }
 
@@ -400,7 +413,7 @@ impl Peer for Connection<'_> {
         // Streamable HTTP has nothing open between two answers.
         if let Some(mut stream) = self.stream.take() {
             for _ in 0..MAX_CATCH_UP {
-                let Some(event) = stream.ready(self.deadline) else { break };
+                let Some(event) = stream.ready(&self.record.share, self.deadline) else { break };
                 self.hear(0, event).await;
             }
             self.stream = Some(stream);

@@ -6,7 +6,10 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use crate::json;
+use crate::{json, snapshot};
+
+/// Messages of a batch: many times what anybody has to tell us at once.
+const MAX_BATCH: usize = 1_000;
 
 /// What answers a request: the result as sent, or the error.
 pub(super) type Reply = Result<Box<RawValue>, Value>;
@@ -60,8 +63,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<Read> {
     let text = std::str::from_utf8(bytes).ok()?.trim_start_matches('\u{feff}').trim();
     let mut unversioned = false;
     let messages = if text.starts_with('[') {
-        let members: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-        members.into_iter().map(|m| one(m.get(), &mut unversioned)).collect::<Option<Vec<_>>>()?
+        let (members, _) = snapshot::split_up_to(text, MAX_BATCH).ok().filter(|(m, all)| m.len() == *all)?;
+        members.iter().map(|m| one(m.raw.get(), &mut unversioned)).collect::<Option<Vec<_>>>()?
     } else {
         vec![one(text, &mut unversioned)?]
     };

@@ -8,7 +8,10 @@ use std::collections::HashSet;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::snapshot::{self, Outcome, RawItem, SurfaceKind, SurfaceListing};
+use crate::{
+    json::Digest,
+    snapshot::{self, Outcome, RawItem, SurfaceKind, SurfaceListing},
+};
 
 use super::{
     Limits,
@@ -64,6 +67,7 @@ fn list_of(kind: SurfaceKind) -> List {
 /// Reads the tools into the record and, where everything is wanted, what else the server declares to have.
 pub(super) async fn read(peer: &mut impl Peer) -> Try<()> {
     peer.record().kept = 0;
+    peer.record().share.note(0);
     let ended = read_list(peer, &TOOLS).await;
     let record = peer.record();
     let list = std::mem::take(&mut record.list);
@@ -117,10 +121,11 @@ async fn read_list(peer: &mut impl Peer, list: &List) -> Try<()> {
     read_once(peer, list).await?;
     let mut listings = 1;
     while moved(peer.record(), list) {
-        let before = std::mem::take(&mut peer.record().list.items);
+        // Not the items, which can be many.
+        let before = exact(&std::mem::take(&mut peer.record().list.items));
         read_once(peer, list).await?;
         listings += 1;
-        if same(&before, &peer.record().list.items) {
+        if before == exact(&peer.record().list.items) {
             break;
         }
         if listings == MAX_LISTINGS {
@@ -153,8 +158,9 @@ fn moved(record: &Record, list: &List) -> bool {
             && record.known.as_ref().is_some_and(|known| snapshot::digest_of_list(&read.items) != *known)
 }
 
-fn same(a: &[RawItem], b: &[RawItem]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.raw.get() == b.raw.get())
+/// The digests of the items' texts: equal where those are, to the letter.
+fn exact(items: &[RawItem]) -> Vec<Digest> {
+    items.iter().map(|item| Digest::of_bytes(item.raw.get().as_bytes())).collect()
 }
 
 /// One complete reading. An error after page 1 restarts it once, as the specification asks; then it is partial.
@@ -172,13 +178,15 @@ async fn read_once(peer: &mut impl Peer, list: &List) -> Try<()> {
         list,
         format!("page {} failed ({}); the list was read again from page 1", pages + 1, first.message),
     ));
-    let before = std::mem::take(&mut record.list);
-    let Err(second) = read_pages(peer, list).await else { return Ok(()) };
+    record.before = Some(std::mem::take(&mut record.list));
+    let again = read_pages(peer, list).await;
     let record = peer.record();
+    let before = record.before.take();
+    let Err(second) = again else { return Ok(()) };
     if !interrupts(&second) {
         return Err(second);
     }
-    if record.list.pages == 0 {
+    if let Some(before) = before {
         // The server is gone; what the first reading brought is the better evidence.
         record.list = before;
     }
@@ -301,23 +309,28 @@ fn take_page(record: &mut Record, limits: &Limits, list: &List, reply: Reply) ->
     if !items.starts_with('[') {
         return Err(malformed(&format!("`{member}` is {}", kind(items))));
     }
-    let items = snapshot::split(items).map_err(|e| malformed(&e.to_string()))?;
+    let first = record.list.items.len();
+    let (items, count) =
+        snapshot::split_up_to(items, limits.tools - first).map_err(|e| malformed(&e.to_string()))?;
 
+    record.before = None;
     record.list.pages += 1;
     record.list.bytes += text.len();
-    let first = record.list.items.len();
     record.list.items.extend(items.into_iter().map(|t| RawItem { index: first + t.index, raw: t.raw }));
     let too_large = |what: String| {
         Err(Failure::new(Outcome::TooLarge, format!("{name} lists too much: {what}"))
             .help("if the server is meant to be so large, split it"))
     };
-    // All lists of a listing are held at once, so they share it.
+    // All lists of a listing are held at once, and those of a server's other contexts, so they share it.
     let bytes = record.kept + record.list.bytes;
-    if bytes > limits.total_bytes {
-        return too_large(format!("{bytes} bytes in all, the limit is {}", limits.total_bytes));
+    record.share.note(bytes);
+    let all = record.share.others() + bytes;
+    if all > limits.total_bytes {
+        let contexts = if all > bytes { " under all its contexts" } else { "" };
+        return too_large(format!("{all} bytes in all{contexts}, the limit is {}", limits.total_bytes));
     }
-    if record.list.items.len() > limits.tools {
-        return too_large(format!("{} {noun}, the limit is {}", record.list.items.len(), limits.tools));
+    if first + count > limits.tools {
+        return too_large(format!("{} {noun}, the limit is {}", first + count, limits.tools));
     }
     if record.list.pages == 1 && list.kind.is_none() {
         record.provenance.ttl_ms = page.ttl_ms.and_then(|raw| serde_json::from_str(raw.get()).ok());

@@ -11,10 +11,13 @@ use crate::secret;
 use crate::{
     json,
     json::Digest,
-    snapshot::{Evidence, Listing, Outcome, Provenance, RawItem, RawTool, SurfaceListing, Transport},
+    snapshot::{Evidence, Held, Listing, Outcome, Provenance, RawItem, RawTool, SurfaceListing, Transport},
 };
 
-use super::{Source, changes};
+use super::{
+    Limits, Source, changes,
+    room::{Room, Share},
+};
 
 /// Warnings kept. One odd server could otherwise fill a database with them.
 const MAX_WARNINGS: usize = 50;
@@ -83,8 +86,13 @@ pub(super) struct Record {
     pub(super) surfaces: Vec<SurfaceListing>,
     /// The list that is being read.
     pub(super) list: Partial,
+    /// What was read before it was begun anew, until that brings something.
+    pub(super) before: Option<Partial>,
     /// Bytes of the pages of this listing's other lists, as far as those are kept.
     pub(super) kept: usize,
+    /// What the listing takes of the room that there is for all.
+    pub(super) share: Share,
+    room: Room,
     /// What the server said of its lists since the one that is being read was begun.
     pub(super) heard: BTreeSet<Changed>,
     /// Whether the server honours a subscription, once it said so.
@@ -126,7 +134,7 @@ impl Changed {
 }
 
 impl Record {
-    fn new(transport: Transport, target: String) -> Self {
+    fn new(transport: Transport, target: String, room: &Room) -> Self {
         let provenance = Provenance { transport, ..Provenance::file(&target) };
         Self {
             started: Instant::now(),
@@ -136,7 +144,10 @@ impl Record {
             everything: false,
             surfaces: Vec::new(),
             list: Partial::default(),
+            before: None,
             kept: 0,
+            share: room.share(),
+            room: room.clone(),
             heard: BTreeSet::new(),
             acknowledged: None,
             known: None,
@@ -150,12 +161,13 @@ impl Record {
     }
 
     /// The record of a listing that begins now.
-    pub(super) fn of(source: &Source) -> Self {
+    pub(super) fn of(source: &Source, limits: &Limits) -> Self {
         let transport = match source {
             Source::Stdio { .. } => Transport::Stdio,
             Source::Http { .. } => Transport::Http,
         };
-        Self { secrets: source.secrets(), ..Self::new(transport, source.target()) }
+        let new = Self::new(transport, source.target(), &limits.room);
+        Self { secrets: source.secrets(), known: limits.known.clone(), ..new }
     }
 
     /// Takes in what the server tells.
@@ -189,7 +201,8 @@ impl Record {
 
     /// The server has said what it was asked for; ending it is no part of the listing's time.
     pub(super) fn answered(&mut self) {
-        self.evidence.elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took = self.started.elapsed().saturating_sub(self.share.waited());
+        self.evidence.elapsed_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     }
 
     /// Another listing begins, on the same connection.
@@ -217,7 +230,9 @@ impl Record {
                 failure.outcome
             }
         };
-        let mut listing = Listing { outcome, evidence, provenance: self.provenance.clone(), tools, surfaces };
+        let share = std::mem::replace(&mut self.share, self.room.share());
+        let (provenance, held) = (self.provenance.clone(), Held::by(share.ended()));
+        let mut listing = Listing { outcome, evidence, provenance, tools, surfaces, held };
         if !self.secrets.is_empty() {
             listing.each_text(&|text| *text = self.hidden(text));
         }

@@ -50,6 +50,11 @@ impl Reader {
         Self { last_id: self.last_id, retry: self.retry, ..Self::new(self.limit) }
     }
 
+    /// Bytes of what was read of the next event.
+    pub(super) fn held(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
     /// The id of the last event that had one: where a stream can be resumed.
     pub(super) fn last_id(&self) -> Option<&[u8]> {
         self.last_id.as_deref().filter(|id| !id.is_empty())
@@ -70,7 +75,7 @@ impl Reader {
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let taken = end.unwrap_or(bytes.len());
-            if self.line.len() + self.data.len() + taken > self.limit {
+            if self.held() + taken > self.limit {
                 return Err(TooLong);
             }
             self.line.extend_from_slice(&bytes[..taken]);

@@ -24,6 +24,7 @@ use super::{
     pages::{self, Peer},
     process::{Process, Start},
     record::{Failure, Record, Try, printable},
+    room::Share,
 };
 
 pub(super) use follow::follow;
@@ -94,7 +95,7 @@ impl<'a> Connection<'a> {
             pending: Vec::new(),
             subscription: None,
             dialect: Dialect::Modern(era::MODERN.to_owned()),
-            deadline: Instant::now() + limits.total,
+            deadline: record.share.now() + limits.total,
             limits,
             record,
         })
@@ -134,7 +135,7 @@ impl<'a> Connection<'a> {
             let wait = if initialize.is_none() { patience } else { until };
             match self.receive(wait).await? {
                 Received::Gone => return Ok(Begun::Gone),
-                Received::Silence if initialize.is_none() && Instant::now() < until => {
+                Received::Silence if initialize.is_none() && self.now() < until => {
                     initialize = Some(self.send("initialize", &era::initialize_params()).await);
                 }
                 Received::Silence => match refusal {
@@ -205,7 +206,7 @@ impl<'a> Connection<'a> {
     /// Writes a line. A failure is not told here: what the server said before it went away is worth reading, and its
     /// end shows when reading.
     async fn write(&mut self, message: &str) {
-        let until = self.until(self.limits.request);
+        let until = self.record.share.until(self.until(self.limits.request));
         let Some(stdin) = &mut self.process.stdin else { return };
         let line = format!("{message}\n");
         if !matches!(timeout_at(until, stdin.write_all(line.as_bytes())).await, Ok(Ok(()))) {
@@ -219,7 +220,7 @@ impl<'a> Connection<'a> {
             match self.line(until).await? {
                 Heard::Answer(id, reply) => return Ok(Received::Answer(id, reply)),
                 // A server that never stops talking has not answered either.
-                Heard::Other if Instant::now() < until => {}
+                Heard::Other if self.now() < until => {}
                 Heard::Other | Heard::Silence => return Ok(Received::Silence),
                 Heard::End => return Ok(Received::Gone),
             }
@@ -229,11 +230,18 @@ impl<'a> Connection<'a> {
     /// Reads one line and deals with it.
     async fn line(&mut self, until: Instant) -> Try<Heard> {
         let limit = self.limits.message_bytes;
-        let read = next_line(&mut self.process.stdout, &mut self.partial, limit);
-        match timeout_at(until, read).await {
+        let share = self.record.share.clone();
+        let read = loop {
+            let read = next_line(&mut self.process.stdout, &mut self.partial, limit, &share);
+            match timeout_at(share.until(until), read).await {
+                Ok(Ok(Line::NoRoom(more))) => share.hold(more).await,
+                read => break read,
+            }
+        };
+        match read {
             Err(_) => Ok(Heard::Silence),
             Ok(Ok(Line::End) | Err(_)) => Ok(Heard::End),
-            Ok(Ok(Line::TooLong)) => {
+            Ok(Ok(Line::TooLong | Line::NoRoom(_))) => {
                 let message = format!("{} sent a line of more than {limit} bytes", self.record.name());
                 Err(Failure::new(Outcome::TooLarge, message)
                     .help("the limit is for one message; a server with so many tools has to page them"))
@@ -294,12 +302,17 @@ impl<'a> Connection<'a> {
 
     /// The end of a budget that starts now.
     fn until(&self, budget: Duration) -> Instant {
-        (Instant::now() + budget).min(self.deadline)
+        (self.now() + budget).min(self.deadline)
+    }
+
+    /// The time without what was waited for room.
+    fn now(&self) -> Instant {
+        self.record.share.now()
     }
 
     fn timeout(&self, what: &str, budget: Duration) -> Box<Failure> {
         let name = self.record.name();
-        let message = if Instant::now() >= self.deadline {
+        let message = if self.now() >= self.deadline {
             format!("listing {name} took longer than {:?}", self.limits.total)
         } else {
             format!("{name} did not {what} within {budget:?}")
@@ -379,7 +392,7 @@ impl Peer for Connection<'_> {
 
     async fn catch_up(&mut self) -> Try<()> {
         for _ in 0..MAX_CATCH_UP {
-            match self.line(Instant::now()).await? {
+            match self.line(self.now()).await? {
                 Heard::Answer(..) | Heard::Other => {}
                 Heard::Silence | Heard::End => break,
             }
@@ -424,6 +437,8 @@ enum Line {
     Complete,
     /// It has more bytes than the limit.
     TooLong,
+    /// It has so many bytes, for which there is no room yet.
+    NoRoom(usize),
     /// There is none.
     End,
 }
@@ -433,6 +448,7 @@ async fn next_line(
     from: &mut (impl AsyncBufRead + Unpin),
     partial: &mut Vec<u8>,
     limit: usize,
+    share: &Share,
 ) -> io::Result<Line> {
     loop {
         let chunk = from.fill_buf().await?;
@@ -444,6 +460,9 @@ async fn next_line(
         let taken = end.unwrap_or(chunk.len());
         if partial.len() + taken > limit {
             return Ok(Line::TooLong);
+        }
+        if !share.has(partial.len() + taken) {
+            return Ok(Line::NoRoom(partial.len() + taken));
         }
         partial.extend_from_slice(&chunk[..taken]);
         from.consume(end.map_or(taken, |end| end + 1));

@@ -8,6 +8,8 @@ mod files;
 mod import;
 mod input;
 mod lint;
+#[cfg(target_os = "linux")]
+mod memory;
 mod oauth;
 mod serve;
 mod story;

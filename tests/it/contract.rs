@@ -5,7 +5,7 @@ use toolpact::{contract::Contract, snapshot::RawTool};
 
 pub(crate) fn contract(text: &str) -> Result<Contract, String> {
     let raw = RawValue::from_string(text.to_owned()).expect("JSON");
-    Contract::of(&RawTool { index: 0, raw }).map_err(|e| e.to_string())
+    Contract::of(&RawTool { index: 0, raw: raw.into() }).map_err(|e| e.to_string())
 }
 
 #[test]

@@ -14,7 +14,7 @@ use toolpact::{
     diff::{Report, Surface},
     json::Pointer,
     name::{CatalogName, EnvironmentName, ServerName},
-    snapshot::{Evidence, Listing, Outcome, Provenance, Transport, split},
+    snapshot::{Evidence, Held, Listing, Outcome, Provenance, Transport, split},
     store::{Basis, NewDraft, Store},
 };
 
@@ -103,6 +103,7 @@ pub(crate) async fn story() -> App {
         provenance: provenance("npx -y @example/billing-mcp", "0"),
         tools: Vec::new(),
         surfaces: Vec::new(),
+        held: Held::default(),
     };
     app.record(&name("billing"), failed, "poller").await.expect("a failed listing is recorded");
     draft(&store, &shop, second.version, content, report(), clock.now()).await;
@@ -246,6 +247,7 @@ fn listing(server: &str, version: &str, tools: &Value) -> Listing {
         provenance: provenance(&format!("npx -y @example/{server}-mcp"), version),
         tools: split(&tools.to_string()).expect("an array"),
         surfaces: Vec::new(),
+        held: Held::default(),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     },
     mcp::{self, Ended, Limits, Source, Tokens},
     secret,
-    snapshot::Listing,
+    snapshot::{Held, Listing},
 };
 
 use super::reference::Said;
@@ -53,8 +53,10 @@ pub(super) async fn resolved(
 /// Lists a server under each of its contexts, one after the other: it is one server.
 pub(super) async fn list(starts: Vec<Start>, spec: &ServerSpec, known: &Known) -> Vec<Listing> {
     let mut listings = Vec::new();
+    // All of them are held until the last has ended.
+    let room = known.room().together();
     for start in starts {
-        let limits = known.under(&start.context);
+        let limits = Limits { room: room.clone(), ..known.under(&start.context) };
         listings.push(start.list(spec, &limits).await);
     }
     listings
@@ -206,7 +208,11 @@ impl Start {
             ended
         };
         let passing = async {
-            while let Some(listing) = received.recv().await {
+            while let Some(mut listing) = received.recv().await {
+                if spec.contexts.len() > 1 {
+                    // It has the server asked under all its contexts, and must not wait for itself then.
+                    listing.held = Held::default();
+                }
                 if listings.send(self.told(listing, spec)).await.is_err() {
                     break;
                 }

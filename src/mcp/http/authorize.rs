@@ -105,12 +105,13 @@ impl Connection<'_> {
     }
 
     async fn fetch_token(&mut self, challenge: &str) -> Try<()> {
+        let deadline = self.clock(self.deadline);
         let Some(access) = &mut self.access else { return Ok(()) };
         let issuers = Issuers {
             name: self.record.name(),
             server: &self.endpoint.url,
             limits: self.limits,
-            deadline: self.deadline,
+            deadline,
             status: AtomicU16::new(0),
         };
         let issuer = match access.oauth.token_url.as_deref().map(Url::parse) {

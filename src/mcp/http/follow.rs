@@ -79,13 +79,13 @@ impl Connection<'_> {
         if let Some(session) = &self.session {
             request = request.header(SESSION, session.clone());
         }
-        let response = match timeout_at(until, request.send()).await {
+        let response = match timeout_at(self.clock(until), request.send()).await {
             Err(_) => return Err(self.timeout("GET")),
             Ok(Err(error)) => return Err(self.unreachable(&error)),
             Ok(Ok(response)) => response,
         };
         if !response.status().is_success() {
-            return Err(refusal(&self.record.name(), "GET", response, until).await);
+            return Err(refusal(&self.record.name(), "GET", response, self.clock(until)).await);
         }
         if content_type(&response) != "text/event-stream" {
             return Err(self.no_answer("GET", "with something that is no event stream"));
@@ -114,7 +114,8 @@ impl Connection<'_> {
         }
         let mut stream = Stream::new(response, self.limits.message_bytes);
         while self.record.acknowledged.is_none() {
-            let event = stream.next(until).await.map_err(|reason| self.broken(method, &reason))?;
+            let next = stream.next(&self.record.share, until).await;
+            let event = next.map_err(|reason| self.broken(method, &reason))?;
             if let Some(reply) = self.hear(id, event).await {
                 return Ok(Some(self.not_subscribed(reply)));
             }
@@ -155,7 +156,7 @@ impl Connection<'_> {
     async fn read_news(&mut self, id: u64, mut stream: Stream) -> Result<Stream, Stop> {
         while self.record.heard.is_empty() {
             let asked = Instant::now();
-            let next = stream.next(changes::never()).await;
+            let next = stream.next(&self.record.share, changes::never()).await;
             self.reopening.stood += asked.elapsed();
             match next {
                 Ok(event) => self.hear_news(id, event).await?,
@@ -200,7 +201,7 @@ impl Connection<'_> {
             // Nothing says what was told in between.
             self.record.suspect();
         }
-        let response = self.get(after, Instant::now() + self.limits.request).await?;
+        let response = self.get(after, self.now() + self.limits.request).await?;
         Ok(stream.resumed(response))
     }
 
@@ -264,7 +265,7 @@ impl Followed for Connection<'_> {
         self.catch_up().await?;
         let Some((id, mut stream)) = self.news.take() else { return Ok(()) };
         for _ in 0..MAX_CATCH_UP {
-            let Some(event) = stream.ready(changes::never()) else { break };
+            let Some(event) = stream.ready(&self.record.share, changes::never()) else { break };
             self.hear_news(id, event).await?;
         }
         self.news = Some((id, stream));

@@ -94,6 +94,6 @@ impl Connection<'_> {
             .headers(self.endpoint.headers.clone())
             .headers(self.version_header())
             .header(SESSION, session);
-        let _ = timeout_at(self.until(COURTESY), request.send()).await;
+        let _ = timeout_at(self.clock(self.until(COURTESY)), request.send()).await;
     }
 }

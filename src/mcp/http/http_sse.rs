@@ -42,7 +42,7 @@ impl Connection<'_> {
         };
         let until = self.until(self.limits.request);
         let Some(mut stream) = opened else { return Ok(false) };
-        let first = match stream.next(until).await {
+        let first = match stream.next(&self.record.share, until).await {
             Ok(event) if event.name == "endpoint" && event.data.len() <= ENDPOINT_BYTES => event,
             Ok(_) | Err(_) => return Ok(false),
         };
@@ -61,14 +61,16 @@ impl Connection<'_> {
                 .get(self.endpoint.url.clone())
                 .headers(self.endpoint.headers.clone())
                 .header(ACCEPT, "text/event-stream");
-            let Ok(Ok(response)) = timeout_at(until, request.send()).await else { return Ok(None) };
+            let Ok(Ok(response)) = timeout_at(self.clock(until), request.send()).await else {
+                return Ok(None);
+            };
             let status = response.status();
             if status.is_redirection() {
                 self.endpoint.url = redirect(&self.record.name(), &self.endpoint.url, &response)?;
                 continue;
             }
             if !status.is_success() {
-                let failure = refusal(&self.record.name(), "GET", response, until).await;
+                let failure = refusal(&self.record.name(), "GET", response, self.clock(until)).await;
                 // Whoever may not POST here is told so first where that is the cause.
                 return if failure.outcome == Outcome::AuthRequired { Err(failure) } else { Ok(None) };
             }
@@ -111,7 +113,7 @@ impl Connection<'_> {
         until: Instant,
         body: String,
     ) -> Try<Reply> {
-        let limit = self.limits.message_bytes;
+        let (limit, share) = (self.limits.message_bytes, self.record.share.clone());
         let (mut waiting, mut bytes, mut broken) = (VecDeque::new(), 0, None);
         {
             let mut post = pin!(self.post(method, body, until));
@@ -122,11 +124,11 @@ impl Connection<'_> {
                         sent?;
                         break;
                     }
-                    event = stream.next(patience), if bytes <= limit => match event {
+                    event = stream.next_beside(bytes, &share, patience), if bytes <= limit => match event {
                         Ok(event) => {
                             if answers(&event, id) {
                                 // The POST may still end; nothing depends on it.
-                                patience = until.min(Instant::now() + COURTESY);
+                                patience = until.min(share.now() + COURTESY);
                             }
                             bytes += event.data.len();
                             waiting.push_back(event);
@@ -148,7 +150,7 @@ impl Connection<'_> {
             return Err(self.broken(method, &reason));
         }
         loop {
-            let event = stream.next(until).await.map_err(|reason| self.broken(method, &reason))?;
+            let event = stream.next(&share, until).await.map_err(|reason| self.broken(method, &reason))?;
             if let Some(reply) = self.hear(id, event).await {
                 return Ok(reply);
             }

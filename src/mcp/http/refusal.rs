@@ -130,7 +130,7 @@ impl Connection<'_> {
 
     pub(super) fn timeout(&self, method: &str) -> Box<Failure> {
         let name = self.record.name();
-        let message = if Instant::now() >= self.deadline {
+        let message = if self.now() >= self.deadline {
             format!("listing {name} took longer than {:?}", self.limits.total)
         } else {
             format!("{name} did not answer `{method}` in time")

@@ -61,7 +61,7 @@ impl Connection<'_> {
                 Heard::Silence => {
                     return Err(self.timeout("answer `subscriptions/listen`", self.limits.request).into());
                 }
-                Heard::Answer(..) | Heard::Other if Instant::now() >= until => {
+                Heard::Answer(..) | Heard::Other if self.now() >= until => {
                     return Err(self.timeout("answer `subscriptions/listen`", self.limits.request).into());
                 }
                 Heard::Answer(..) | Heard::Other => {}

@@ -239,7 +239,7 @@ fn items(what: &'static str, texts: Vec<String>) -> Result<Vec<RawItem>> {
     let items = texts.into_iter().enumerate().map(|(index, text)| {
         let raw =
             RawValue::from_string(text).map_err(|e| StoreError::Corrupt { what, cause: e.to_string() })?;
-        Ok(RawItem { index, raw })
+        Ok(RawItem { index, raw: raw.into() })
     });
     items.collect()
 }

@@ -7,7 +7,7 @@ use toolpact::{
     app::{Kind, view::Drift},
     catalog::{CatalogVersion, Compatibility, Content, DraftStatus, event::NewEvent},
     diff::{Assumption, Bump, Level, Report},
-    snapshot::{Evidence, Listing, Outcome, Provenance},
+    snapshot::{Evidence, Held, Listing, Outcome, Provenance},
     store::{Basis, NewDraft, Store, StoreError},
 };
 
@@ -103,6 +103,7 @@ async fn a_failed_listing_is_kept_and_never_reads_as_tools_removed() {
             provenance: Provenance::file("x"),
             tools: listing(&[]).tools,
             surfaces: Vec::new(),
+            held: Held::default(),
         };
         let recorded = app.record(&is("orders"), failed, "ci").await.expect("recorded");
         assert_eq!((recorded.drift, recorded.listing.digest), (Drift::Unknown, None));
@@ -114,7 +115,8 @@ async fn a_failed_listing_is_kept_and_never_reads_as_tools_removed() {
 
     // A list with a tool that cannot be read is not `ok`, whoever says so.
     let mut odd = listing(&[tool("a", &[])]);
-    odd.tools[0].raw = serde_json::value::RawValue::from_string("{\"name\":\"a\"}".to_owned()).expect("JSON");
+    odd.tools[0].raw =
+        serde_json::value::RawValue::from_string("{\"name\":\"a\"}".to_owned()).expect("JSON").into();
     let recorded = app.record(&is("orders"), odd, "ci").await.expect("recorded");
     assert_eq!(recorded.listing.outcome, Outcome::Malformed);
     assert_eq!(recorded.listing.evidence.message, "tool `a` has no `inputSchema`");

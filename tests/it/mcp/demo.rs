@@ -45,7 +45,7 @@ async fn tools(release: u8) -> Vec<Value> {
 async fn digests(release: u8) -> BTreeMap<String, Digests> {
     let tools = tools(release).await.into_iter().enumerate().map(|(index, tool)| {
         let raw = serde_json::value::to_raw_value(&tool).expect("JSON");
-        Contract::of(&RawTool { index, raw }).expect("a contract")
+        Contract::of(&RawTool { index, raw: raw.into() }).expect("a contract")
     });
     tools.map(|c| (c.name.clone(), c.digests().clone())).collect()
 }

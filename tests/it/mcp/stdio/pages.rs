@@ -96,7 +96,7 @@ async fn pages_are_read_to_the_end_and_no_further() {
             "too many tools",
             legacy(&[&tools(3, &[A, B, A]), REST]),
             Limits { tools: 2, ..patient() },
-            Expected { outcome: Outcome::TooLarge, words: "3 tools, the limit is 2", tools: 3 },
+            Expected { outcome: Outcome::TooLarge, words: "3 tools, the limit is 2", tools: 2 },
         ),
         (
             "too many bytes",
