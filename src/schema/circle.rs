@@ -6,6 +6,9 @@ use serde_json::Value;
 use super::{FastMap, dialect::resolve};
 use crate::contract::subschemas;
 
+/// What leads from one schema to another for the same value.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
 /// The target of a reference on a circle, where there is one. Of schemas that can be written in 2020-12: all their
 /// references are of one kind.
 pub fn find(root: &Value) -> Option<&str> {
@@ -23,7 +26,10 @@ fn found<'a>(root: &'a Value, resolved: &dyn Fn(&str) -> Vec<&'a Value>) -> Opti
     let mut starts = vec![root];
     while let Some(start) = starts.pop() {
         starts.extend(subschemas(start).map(|(_, sub)| sub));
-        if let Some(target) = from(start, resolved, &mut done) {
+        // A circle leads through a reference, and is found from any place on it.
+        if REFERENCES.iter().any(|keyword| start.get(keyword).is_some())
+            && let Some(target) = from(start, resolved, &mut done)
+        {
             return Some(target);
         }
     }
@@ -97,7 +103,7 @@ fn from<'a>(
             )
         });
         steps.extend(same_value.map(|(_, sub)| Step::Into(sub)));
-        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+        for keyword in REFERENCES {
             let Some(Value::String(target)) = schema.get(keyword) else { continue };
             for next in resolved(target) {
                 if done.get(&std::ptr::from_ref(next)) == Some(&false) {

@@ -127,9 +127,12 @@ fn since(keyword: &str) -> Draft {
 #[must_use]
 pub fn is_as_written(schema: &Value, draft: Draft, formats: bool) -> bool {
     let mut targets = Vec::new();
-    draft > Draft::Draft4
-        && keeps_its_words(schema, draft, formats, true, &mut targets)
-        && targets.iter().all(|target| leads_to_a_schema(schema, target, draft))
+    if draft <= Draft::Draft4 || !keeps_its_words(schema, draft, formats, true, &mut targets) {
+        return false;
+    }
+    targets.sort_unstable();
+    targets.dedup();
+    targets.iter().all(|target| leads_to_a_schema(schema, target, draft))
         && (targets.is_empty() || circle::find(schema).is_none())
 }
 

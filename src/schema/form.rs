@@ -3,10 +3,12 @@
 //! Compiling the meta-schema costs a process more than all the rest of a short diff, and checking a schema against it
 //! more than proving most pairs. "No" never comes from here: of what is not plain, the meta-schema is asked.
 
+use std::cell::RefCell;
+
 use jsonschema::Draft;
 use serde_json::Value;
 
-use super::ecma;
+use super::{FastMap, ecma, limits};
 use crate::contract::{Below, below};
 
 /// Whether a schema document is certain to meet the meta-schema of its dialect and to compile.
@@ -97,7 +99,20 @@ impl Form<'_> {
 
 /// A pattern that every engine reads alike.
 fn is_pattern(pattern: &str) -> bool {
-    ecma::translate(pattern).is_some_and(|p| regex_syntax::Parser::new().parse(&p).is_ok())
+    thread_local! {
+        // Both sides hold the same few patterns, and schemas that a program wrote the same one at every date.
+        static KNOWN: RefCell<FastMap<String, bool>> = RefCell::default();
+    }
+    let read = || ecma::translate(pattern).is_some_and(|p| regex_syntax::Parser::new().parse(&p).is_ok());
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(is) = known.get(pattern) {
+            return *is;
+        }
+        if known.len() >= limits::KNOWN_PATTERNS {
+            known.clear();
+        }
+        *known.entry(pattern.to_owned()).or_insert_with(read)
+    })
 }
 
 fn is_type(name: &Value) -> bool {

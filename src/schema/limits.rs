@@ -12,6 +12,9 @@ pub const PROOF_STEPS: u32 = 40_000;
 /// Validators built before the compiled patterns that they share are let go: those of some dozen tools.
 pub const CACHED_BUILDS: usize = 256;
 
+/// Patterns of which it is remembered whether they are any: those of some tools, 50 bytes each as a rule.
+pub const KNOWN_PATTERNS: usize = 256;
+
 /// Pairs being proved at once, one inside the other. A stack of 8 MB holds so many in a debug build, and not twice.
 pub const PROOF_DEPTH: usize = 128;
 
