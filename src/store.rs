@@ -3,11 +3,13 @@
 //! Between the pure core and the use cases. A store keeps, finds and compares-and-sets; it judges nothing. Every write
 //! is one transaction and takes the event that describes it, so neither exists without the other.
 
+mod changes;
 mod place;
 pub mod postgres;
 mod sql;
 pub mod sqlite;
 
+pub use changes::{Moved, PointerChange, PointerChanges};
 pub use place::{InvalidPlace, Place};
 
 use async_trait::async_trait;
@@ -388,6 +390,8 @@ pub trait Environments: Send + Sync {
     /// version that it leaves. A retry under the same
     /// key and request gives the stored move and writes nothing.
     async fn move_pointer(&self, new: NewMove, event: NewEvent) -> Result<Move>;
+    /// Every move that is committed from now on, by whichever process.
+    async fn changes(&self) -> Result<PointerChanges>;
     /// The versions that are held, the newest hold first.
     async fn holds(
         &self,

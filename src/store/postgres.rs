@@ -12,6 +12,7 @@ mod catalogs;
 mod environments;
 #[path = "sql/events.rs"]
 mod events;
+mod listen;
 #[path = "sql/polls.rs"]
 mod polls;
 #[path = "sql/reviews.rs"]
@@ -21,18 +22,23 @@ mod servers;
 #[path = "sql/snapshots.rs"]
 mod snapshots;
 
-use std::{borrow::Cow, fmt, str::FromStr, time::Duration};
+use std::{borrow::Cow, fmt, str::FromStr, sync::Arc, time::Duration};
 
+use listen::{Ear, notify};
 use sqlx::{
     Connection as _, Executor as _, PgConnection as Connection, PgPool, Postgres, Transaction,
     migrate::{Migrate as _, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
+use tokio::sync::OnceCell;
+
 use super::{
-    InvalidPlace, Result, StoreError,
+    InvalidPlace, PointerChanges, Result, StoreError,
     sql::{MIGRATED, not_migrated},
 };
+
+use crate::catalog::Move;
 
 /// What the statements of `sql/` are written for here.
 type Database = PostgresStore;
@@ -67,6 +73,9 @@ const WRITE_LOCK: i64 = 0x746f_6f6c_7061_6374;
 pub struct PostgresStore {
     writer: PgPool,
     reader: PgPool,
+    address: Address,
+    /// Open from when somebody listens.
+    ear: Arc<OnceCell<Ear>>,
 }
 
 impl PostgresStore {
@@ -87,7 +96,8 @@ impl PostgresStore {
                 .after_connect(|db, _| Box::pin(async move { db.execute(SESSION).await.map(|_| ()) }))
                 .connect_lazy_with(address.0.as_ref().clone())
         };
-        Ok(Self { writer: pool(WRITERS), reader: pool(READERS) })
+        let (writer, reader) = (pool(WRITERS), pool(READERS));
+        Ok(Self { writer, reader, address: address.clone(), ear: Arc::default() })
     }
 
     /// Brings the tables up to date; answers how many migrations it ran. Of many that do so at once one works, and the
@@ -110,6 +120,13 @@ impl PostgresStore {
         let mut tx = self.writer.begin_with(BEGIN).await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(WRITE_LOCK).execute(&mut *tx).await?;
         Ok(tx)
+    }
+
+    /// Nothing is left to say here: the server tells everybody, this process included.
+    fn moved(&self, _: &Move) {}
+
+    async fn listen(&self) -> Result<PointerChanges> {
+        Ok(self.ear.get_or_try_init(|| Ear::open(&self.address)).await?.changes())
     }
 }
 

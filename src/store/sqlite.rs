@@ -18,8 +18,9 @@ mod reviews;
 mod servers;
 #[path = "sql/snapshots.rs"]
 mod snapshots;
+mod watch;
 
-use std::{borrow::Cow, path::Path, time::Duration};
+use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 
 use sqlx::{
     Sqlite, SqliteConnection as Connection, SqlitePool, Transaction,
@@ -27,10 +28,15 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
+use tokio::{sync::OnceCell, task::JoinSet};
+
 use super::{
-    Result, StoreError,
+    Moved, PointerChange, PointerChanges, Result, StoreError,
+    changes::Teller,
     sql::{MIGRATED, not_migrated},
 };
+
+use crate::catalog::Move;
 
 /// What the statements of `sql/` are written for here.
 type Database = SqliteStore;
@@ -45,6 +51,11 @@ const READERS: u32 = 4;
 pub struct SqliteStore {
     writer: SqlitePool,
     reader: SqlitePool,
+    teller: Teller,
+    /// How a file is opened; a database in memory has no other processes.
+    file: Option<SqliteConnectOptions>,
+    /// Watches the file from when somebody listens.
+    watching: Arc<OnceCell<JoinSet<()>>>,
 }
 
 impl SqliteStore {
@@ -55,8 +66,8 @@ impl SqliteStore {
     pub async fn open(path: &Path) -> Result<Self> {
         let options = options(path);
         let (writer, _) = writer(options.clone()).await?;
-        let reader = SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(options);
-        Ok(Self { writer, reader })
+        let reader = SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(options.clone());
+        Ok(Self::over(writer, reader, Some(options)))
     }
 
     /// The same; answers how many migrations ran.
@@ -82,12 +93,33 @@ impl SqliteStore {
             .connect_with(checked(SqliteConnectOptions::new().in_memory(true)))
             .await?;
         migrate(&pool).await?;
-        Ok(Self { writer: pool.clone(), reader: pool })
+        Ok(Self::over(pool.clone(), pool, None))
+    }
+
+    fn over(writer: SqlitePool, reader: SqlitePool, file: Option<SqliteConnectOptions>) -> Self {
+        Self { writer, reader, teller: Teller::default(), file, watching: Arc::default() }
     }
 
     /// A transaction that holds the write lock from the start.
     async fn write(&self) -> Result<Transaction<'static, Sqlite>> {
         Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
+    }
+
+    /// Tells those in this process at once; those in others watch the file.
+    fn moved(&self, order: &Move) {
+        self.teller.tell(PointerChange::Moved(Moved {
+            environment: order.environment.clone(),
+            catalog: order.catalog.clone(),
+            generation: order.generation,
+        }));
+    }
+
+    async fn listen(&self) -> Result<PointerChanges> {
+        let changes = self.teller.listen();
+        if let Some(file) = &self.file {
+            self.watching.get_or_try_init(|| watch::watch(file, self.teller.clone())).await?;
+        }
+        Ok(changes)
     }
 }
 
@@ -158,6 +190,11 @@ async fn migrate(pool: &SqlitePool) -> Result<usize> {
     migrations.run_direct(None, &mut *tx, false).await.map_err(not_migrated)?;
     tx.commit().await?;
     Ok(migrations.iter().count().saturating_sub(before))
+}
+
+/// There is nobody to tell before a move is committed.
+async fn notify(_: &mut Connection, _: &Move) -> Result<()> {
+    Ok(())
 }
 
 /// A text as a column holds it: as it is.

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use toolpact::{
     app::{App, Kind},
     snapshot::{Listing, MAX_ABOUT_BYTES, SurfaceKind, SurfaceListing, split},
+    store::{Moved, PointerChange},
 };
 
 use crate::{
@@ -275,6 +276,57 @@ async fn a_new_database_can_be_opened_by_many_at_once() {
             opened.await.expect("no panic").unwrap_or_else(|e| panic!("{e}"));
         }
     }
+}
+
+#[tokio::test]
+async fn a_move_is_told_to_every_process() {
+    let own = Own::new().await;
+    let app = own.open(Arc::new(Noon)).await;
+    // Two processes, each with two who remember.
+    let (one, other) = (own.place().open().await.expect("opened"), own.place().open().await.expect("opened"));
+    let mut listening = Vec::new();
+    for store in [&one, &one, &other, &other] {
+        listening.push(store.changes().await.expect("heard"));
+    }
+    app.apply("orders", "catalogVersion: 2026.11.30\ntools: []\n", "ann").await.expect("applied");
+    app.apply("orders", "catalogVersion: 2026.12.01\ntools: []\n", "ann").await.expect("applied");
+    let here = App::new(one.clone(), Arc::new(Noon));
+    app.promote(&to("staging", is("2026.11.30"), 0)).await.expect("promoted");
+    here.promote(&to("staging", is("2026.12.01"), 1)).await.expect("promoted");
+    here.promote(&to("staging", is("2026.11.30"), 1)).await.expect_err("stale, and so nothing to tell");
+    app.promote(&to("production", is("2026.11.30"), 0)).await.expect("promoted");
+    for changes in &mut listening {
+        let mut last = Vec::new();
+        while last.len() < 2
+            || last.iter().any(|m: &Moved| m.environment == is("staging") && m.generation < 2)
+        {
+            let Some(PointerChange::Moved(moved)) = changes.next().await else { panic!("nothing was lost") };
+            assert_eq!(moved.catalog, is("orders"));
+            last.retain(|m| m.environment != moved.environment);
+            last.push(moved);
+        }
+        let mut stand: Vec<_> = last.iter().map(|m| (m.environment.as_str(), m.generation)).collect();
+        stand.sort_unstable();
+        assert_eq!(stand, [("production", 1), ("staging", 2)]);
+    }
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_told_and_mended() {
+    let mut behind = Behind::new().await;
+    if !behind.db.is_postgres() {
+        return;
+    }
+    let store = behind.own.place().open().await.expect("opened");
+    let mut changes = store.changes().await.expect("heard");
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+               WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+    behind.run(cut).await.expect("cut");
+    assert_eq!(changes.next().await, Some(PointerChange::Lost));
+    assert_eq!(changes.next().await, Some(PointerChange::Regained));
+    behind.app.promote(&to("staging", is("2026.11.30"), 0)).await.expect("promoted");
+    let moved = Moved { environment: is("staging"), catalog: is("orders"), generation: 1 };
+    assert_eq!(changes.next().await, Some(PointerChange::Moved(moved)));
 }
 
 #[tokio::test]

@@ -5,13 +5,13 @@ use sqlx::FromRow;
 
 use super::{
     super::sql::{from_json, from_word, parsed, parsed_opt, time, to_json},
-    Connection, Database, events,
+    Connection, Database, events, notify,
 };
 use crate::{
     catalog::{CatalogVersion, EnvironmentPointer, Freeze, Move, MoveKind, event::NewEvent},
     json::Digest,
     name::{CatalogName, EnvironmentName},
-    store::{Environments, Freezes, NewMove, Result, StoreError},
+    store::{Environments, Freezes, NewMove, PointerChanges, Result, StoreError},
 };
 
 #[derive(FromRow)]
@@ -177,8 +177,14 @@ impl Environments for Database {
             .await?;
         }
         events::append(&mut tx, event).await?;
+        notify(&mut tx, &order).await?;
         tx.commit().await?;
+        self.moved(&order);
         Ok(order)
+    }
+
+    async fn changes(&self) -> Result<PointerChanges> {
+        self.listen().await
     }
 
     async fn holds(
