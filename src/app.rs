@@ -15,7 +15,7 @@ mod ingest;
 mod moves;
 pub mod poll;
 mod probe;
-mod review;
+pub mod review;
 pub mod servers;
 mod sides;
 mod surfaces;

@@ -20,7 +20,7 @@ use crate::{
     diff::{Finding, ToolReport},
     json::Digest,
     name::{CatalogName, EnvironmentName},
-    store::{Ending, NewApproval, NewEdit, StoreError},
+    store::{Basis, Ending, NewApproval, NewEdit, StoreError},
 };
 
 /// A remark longer than this is a document of its own.
@@ -167,8 +167,14 @@ impl App {
         actor: &str,
     ) -> Result<Option<Approved>, AppError> {
         let basis = self.basis([format!("catalog/{name}")]).await?;
-        let draft = self.pending_draft(name, id).await?;
         let catalog = self.known_catalog(name).await?;
+        let draft = self.get_draft(name, id).await?;
+        if draft.status == DraftStatus::Approved
+            && let Some(needed) = self.approvals_wanted(&catalog, &draft).await?
+        {
+            return self.endorse(&draft, needed, why, actor, basis).await;
+        }
+        let draft = self.pending_draft(name, id).await?;
         let numbers = self.store.version_numbers(name).await?;
         let newest = numbers.first().copied();
         if newest != draft.base {
@@ -259,6 +265,52 @@ impl App {
             self.form_next(&catalog, &draft).await?;
         }
         Ok(Some(Approved { draft: id, approvals, needed, version }))
+    }
+
+    /// How many approvals environments ask for, where that is more than an approved draft has.
+    async fn approvals_wanted(&self, catalog: &Catalog, draft: &Draft) -> Result<Option<usize>, AppError> {
+        let wanted = catalog.environments.values().map(|demands| demands.over(&catalog.policy).approvals);
+        let wanted = wanted.max().unwrap_or(0) as usize;
+        let have =
+            self.standing_approvals(draft).await?.iter().filter(|a| !draft.is_author(&a.actor)).count();
+        Ok((have < wanted).then_some(wanted))
+    }
+
+    /// One more approval of what is a version already, for an environment that asks for more than the catalog does.
+    async fn endorse(
+        &self,
+        draft: &Draft,
+        needed: usize,
+        why: &str,
+        actor: &str,
+        basis: Basis,
+    ) -> Result<Option<Approved>, AppError> {
+        if draft.is_author(actor) {
+            return Err(own_draft(draft, actor, needed));
+        }
+        let approval = Approval {
+            draft: draft.id,
+            digest: draft.digest.clone(),
+            actor: actor.to_owned(),
+            reason: why.to_owned(),
+            at: self.now(),
+        };
+        let data = json!({
+            "draft": draft.id, "version": draft.version, "digest": draft.digest, "reason": why,
+        });
+        let event = self.event(actor, "draft.endorsed", format!("catalog/{}", draft.catalog), data);
+        let new = NewApproval { approval, accepted: Vec::new(), version: None, basis };
+        match self.store.approve(new, vec![event]).await {
+            Ok(()) => {}
+            Err(StoreError::Shifted | StoreError::DraftChanged) => return Ok(None),
+            Err(e) => return Err(e.into()),
+        }
+        let approvals = self.standing_approvals(draft).await?;
+        let version = match draft.version {
+            Some(number) => Some(self.version(&draft.catalog, number).await?),
+            None => None,
+        };
+        Ok(Some(Approved { draft: draft.id, approvals, needed, version }))
     }
 
     /// Refuses a pending draft, for good.

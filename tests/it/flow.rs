@@ -3,8 +3,10 @@
 mod access;
 mod contexts;
 mod drafts;
+mod gates;
 mod polling;
 mod references;
+mod reviews;
 mod servers;
 mod sides;
 
