@@ -27,7 +27,7 @@ fn found<'a>(root: &'a Value, resolved: &dyn Fn(&str) -> Vec<&'a Value>) -> Opti
     while let Some(start) = starts.pop() {
         starts.extend(subschemas(start).map(|(_, sub)| sub));
         // A circle leads through a reference, and is found from any place on it.
-        if REFERENCES.iter().any(|keyword| start.get(keyword).is_some())
+        if REFERENCES.iter().any(|keyword| start.get(keyword).is_some_and(Value::is_string))
             && let Some(target) = from(start, resolved, &mut done)
         {
             return Some(target);
@@ -83,8 +83,11 @@ fn from<'a>(
             }
             Step::Into(schema) => schema,
         };
-        if done.contains_key(&std::ptr::from_ref(schema)) {
-            continue;
+        match done.get(&std::ptr::from_ref(schema)) {
+            Some(true) => continue,
+            // It is being walked: this is its way back to itself, through keywords to where a reference began.
+            Some(false) => return REFERENCES.iter().find_map(|k| start.get(*k).and_then(Value::as_str)),
+            None => {}
         }
         done.insert(schema, false);
         steps.push(Step::Out(schema));
