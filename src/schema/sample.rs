@@ -29,6 +29,9 @@ pub fn candidates<'a>(inner: Node<'a>, hint: Node<'a>, most: usize) -> Vec<Candi
     sampler.sample(&[inner], &[vec![hint]], 0, most)
 }
 
+/// Values of one property that seem to leave the other side and are tried before all else.
+const TOLD_FIRST: usize = 8;
+
 struct Sampler {
     /// Values that may still be built, at every depth.
     left: usize,
@@ -162,27 +165,34 @@ impl Sampler {
         let mut out = vec![plain(Value::Object(base.clone()))];
         // What seems to leave the other side comes first, whatever else there is no room for.
         for (name, values) in &choices {
-            out.extend(values.iter().filter(|c| c.telling).take(8).map(|c| with(&base, name, c)));
+            out.extend(values.iter().filter(|c| c.telling).take(TOLD_FIRST).map(|c| with(&base, name, c)));
         }
-        // One change at a time, every property once before any property twice.
+        let first_tells = |(_, values): &(&str, Vec<Candidate>)| values.first().is_some_and(|c| c.telling);
+        let telling = choices.iter().any(first_tells);
+        out.push(Candidate { value: Value::Object(full.clone()), telling });
+        // One change at a time, every property once before any property twice. The first values of all are in what stands
+        // there already.
         for round in 0..most_each {
-            let before = out.len();
+            let mut more = false;
             for (name, values) in &choices {
                 if out.len() > 2 * most {
                     break;
                 }
-                if let Some(candidate) = values.get(round) {
+                let Some(candidate) = values.get(round) else { continue };
+                more = true;
+                let told = || values[..round].iter().filter(|c| c.telling).count() < TOLD_FIRST;
+                let is_base = round == 0 && base.contains_key(*name);
+                if !is_base && !(candidate.telling && told()) {
                     out.push(with(&base, name, candidate));
-                    if out.len() < most && (round == 0 || (round < 3 && candidate.telling)) {
-                        out.push(with(&full, name, candidate));
-                    }
+                }
+                if out.len() < most && (1..3).contains(&round) && candidate.telling {
+                    out.push(with(&full, name, candidate));
                 }
             }
-            if out.len() == before || out.len() > 2 * most {
+            if !more || out.len() > 2 * most {
                 break;
             }
         }
-        out.push(plain(Value::Object(full.clone())));
         let optional: Vec<_> =
             choices.iter().filter(|(n, v)| !base.contains_key(*n) && !v.is_empty()).collect();
         if optional.len() <= 8 {
