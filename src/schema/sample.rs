@@ -182,7 +182,7 @@ impl Sampler {
                 more = true;
                 let told = || values[..round].iter().filter(|c| c.telling).count() < TOLD_FIRST;
                 let is_base = round == 0 && base.contains_key(*name);
-                if !is_base && !(candidate.telling && told()) {
+                if !(is_base || candidate.telling && told()) {
                     out.push(with(&base, name, candidate));
                 }
                 if out.len() < most && (1..3).contains(&round) && candidate.telling {
