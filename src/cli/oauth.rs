@@ -22,6 +22,9 @@ pub(super) struct Args {
     /// What access is asked for; several names with blanks between them.
     #[arg(long, value_name = "SCOPE", requires = "oauth_client_id")]
     oauth_scope: Option<String>,
+    /// What the token is for, as the authorization server knows it; the server's URL where nothing else is said.
+    #[arg(long, value_name = "URI", requires = "oauth_client_id")]
+    oauth_resource: Option<String>,
 }
 
 impl Args {
@@ -33,7 +36,7 @@ impl Args {
             client_id: text(&self.oauth_client_id)?,
             client_secret: Symbolic::variable(self.oauth_client_secret_env.as_deref()?),
             scope: text(&self.oauth_scope),
-            resource: None,
+            resource: text(&self.oauth_resource),
         })
     }
 
@@ -55,7 +58,7 @@ impl Args {
             client_id: id.clone(),
             client_secret: secret,
             scope: self.oauth_scope.clone(),
-            resource: None,
+            resource: self.oauth_resource.clone(),
             tokens: Tokens::default(),
         }))
     }

@@ -20,8 +20,10 @@ use crate::{
 /// print (`${command:op read op://vault/item}`). Such references are kept as they are and resolved when the server is
 /// asked. Put them in single quotes, or your shell reads them first. A secret that stands in clear is refused.
 #[derive(clap::Args)]
-#[command(override_usage = "toolpact servers add NAME [--env KEY=VALUE]… -- COMMAND [ARGS]…\n       \
-                            toolpact servers add NAME --url URL [--header KEY=VALUE]… [--oauth-client-id ID …]")]
+#[command(
+    override_usage = "toolpact servers add NAME [--env KEY=VALUE]… [--cwd DIR] -- COMMAND [ARGS]…\n       \
+                            toolpact servers add NAME --url URL [--header KEY=VALUE]… [--oauth-client-id ID …]"
+)]
 pub(super) struct Args {
     /// What the server is called here.
     name: ServerName,
@@ -36,6 +38,9 @@ pub(super) struct Args {
     /// A variable that the command gets: `'TOKEN=${TOKEN}'`; repeat for more.
     #[arg(long = "env", value_name = "KEY=VALUE", conflicts_with = "url", value_parser = variable)]
     env: Vec<(String, String)>,
+    /// The folder that the command is started in; an empty one of its own where nothing is said.
+    #[arg(long, value_name = "DIR", conflicts_with = "url", value_parser = folder)]
+    cwd: Option<String>,
     /// Seconds between two listings where `serve` polls.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     interval: Option<u32>,
@@ -74,15 +79,24 @@ impl Args {
             let message = "client credentials are for a URL, not for a command";
             return Err(AppError::new(Kind::Invalid, "invalid-source", message));
         }
+        let cwd = self.cwd.as_deref().map(Symbolic::from);
         let mut words = self.command.iter().map(|word| Symbolic::from(word.as_str()));
         match words.next() {
             Some(program) if !program.as_str().is_empty() => {
-                Ok(ServerSource::Stdio { program, args: words.collect(), env: named(&self.env), cwd: None })
+                Ok(ServerSource::Stdio { program, args: words.collect(), env: named(&self.env), cwd })
             }
             Some(_) | None => {
                 Err(AppError::new(Kind::Invalid, "invalid-source", "the server's command is empty"))
             }
         }
+    }
+}
+
+/// One that means the same wherever toolpact is started.
+fn folder(text: &str) -> Result<String, String> {
+    match text.starts_with(['/', '$']) {
+        true => Ok(text.to_owned()),
+        false => Err("expected an absolute path, or a reference to one".to_owned()),
     }
 }
 
