@@ -22,14 +22,17 @@ mod process;
 mod reach;
 mod record;
 mod room;
+mod spoken;
 mod sse;
 mod stdio;
 
 use std::{collections::HashSet, fmt, path::PathBuf, time::Duration};
 
 use crate::{
+    catalog::server::HttpTransport,
     contract::Contract,
     json::{self, Digest},
+    secret,
     snapshot::{Listing, Outcome, RawTool},
 };
 
@@ -37,8 +40,10 @@ pub use changes::{Ended, changes};
 pub use oauth::{OAuth, Tokens};
 use process::Start;
 pub use reach::{IpNet, Reach};
-use record::{Failure, Record, Try, printable};
+pub use record::{CHANGE_IT, lists_a_secret};
+use record::{Failure, Record, Sent, Try, printable};
 pub use room::Room;
+pub use spoken::Eras;
 
 /// Where a server is found. Made by [`Source::stdio`] or [`Source::http`], which refuse what can never work.
 #[derive(Clone, PartialEq, Eq)]
@@ -62,6 +67,8 @@ pub enum Source {
         headers: Vec<(String, String)>,
         /// The client as which access is had, where it has to be had so.
         oauth: Option<Box<OAuth>>,
+        /// Which of the two transports it speaks; found out where nobody says.
+        transport: HttpTransport,
     },
 }
 
@@ -117,7 +124,7 @@ impl Source {
     /// Where the URL is no http(s) URL, or a header cannot be sent or is the protocol's own.
     pub fn http(url: &str, headers: Vec<(String, String)>) -> Result<Self, SourceError> {
         http::Endpoint::parse(url, &headers)?;
-        Ok(Self::Http { url: url.to_owned(), headers, oauth: None })
+        Ok(Self::Http { url: url.to_owned(), headers, oauth: None, transport: HttpTransport::Auto })
     }
 
     /// The same, with access by the tokens that this client gets.
@@ -130,26 +137,38 @@ impl Source {
             Self::Http { headers, .. } if headers.iter().any(|(name, _)| is_authorization(name)) => {
                 Err(SourceError::OAuth("a header `Authorization` stands beside them".to_owned()))
             }
-            Self::Http { url, headers, oauth: _ } => {
-                Ok(Self::Http { url, headers, oauth: Some(Box::new(client)) })
+            Self::Http { url, headers, oauth: _, transport } => {
+                Ok(Self::Http { url, headers, oauth: Some(Box::new(client)), transport })
             }
             Self::Stdio { .. } => Err(SourceError::OAuth("they are for a URL, not for a command".to_owned())),
         }
     }
 
     /// What is sent to it that nobody is to read, should it say it back: header values, and each word of them.
-    fn secrets(&self) -> Vec<String> {
+    fn secrets(&self) -> Vec<Sent> {
         let Self::Http { headers, .. } = self else { return Vec::new() };
-        let mut secrets: Vec<String> = headers
-            .iter()
-            .flat_map(|(_, value)| std::iter::once(value.as_str()).chain(value.split_whitespace()))
-            .filter(|word| !word.eq_ignore_ascii_case("bearer"))
-            .map(str::to_owned)
-            .collect();
+        let mut secrets = Vec::new();
+        for (name, value) in headers {
+            let words = std::iter::once(value.as_str()).chain(value.split_whitespace());
+            secrets.extend(words.filter(|word| !word.eq_ignore_ascii_case("bearer")).map(|word| Sent {
+                name: format!("what was sent as `{}`", printable(name, 60)),
+                value: word.to_owned(),
+                is_secret: secret::is_one(name, word),
+            }));
+        }
         // The longest first: one may be a part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
+        secrets.sort_by_key(|sent| std::cmp::Reverse(sent.value.len()));
+        secrets.dedup_by(|a, b| a.value == b.value);
         secrets
+    }
+
+    /// The same, spoken to as its user says.
+    #[must_use]
+    pub fn with_transport(mut self, spoken: HttpTransport) -> Self {
+        if let Self::Http { transport, .. } = &mut self {
+            *transport = spoken;
+        }
+        self
     }
 
     /// What people see of it: the command line without the values that its names call secret, or the URL without user
@@ -202,6 +221,8 @@ pub struct Limits {
     pub tools: usize,
     /// What all listings that go on at once may hold together.
     pub room: Room,
+    /// What servers were found to speak before, which is asked first then.
+    pub eras: Eras,
     /// Which machines may be talked to over HTTP.
     pub reach: Reach,
     /// The digest of the tools as they were known before. A list that is another is read twice before it is believed: it
@@ -221,6 +242,7 @@ impl Default for Limits {
             pages: 1_000,
             tools: 10_000,
             room: Room::default(),
+            eras: Eras::default(),
             reach: Reach::default(),
             known: None,
         }
@@ -247,8 +269,8 @@ async fn listed(source: &Source, limits: &Limits, everything: bool) -> Listing {
             let start = Start { program, args, env, cwd: cwd.as_deref() };
             stdio::list(&start, limits, &mut record).await
         }
-        Source::Http { url, headers, oauth } => {
-            let to = http::To { url, headers, oauth: oauth.as_deref() };
+        Source::Http { url, headers, oauth, transport } => {
+            let to = http::To { url, headers, oauth: oauth.as_deref(), transport: *transport };
             http::list(&to, limits, &mut record).await
         }
     };

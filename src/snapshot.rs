@@ -324,6 +324,17 @@ impl Listing {
     }
 }
 
+impl Listing {
+    /// Whether what it lists holds this text, plain or as JSON writes it.
+    #[must_use]
+    pub fn lists(&self, text: &str) -> bool {
+        let written = Value::from(text).to_string();
+        let written = written.trim_matches('"');
+        let mut items = self.tools.iter().chain(self.surfaces.iter().flat_map(|surface| &surface.items));
+        items.any(|item| item.raw.get().contains(text) || item.raw.get().contains(written))
+    }
+}
+
 /// One tool as received.
 #[derive(Debug, Clone)]
 pub struct RawTool {

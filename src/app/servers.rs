@@ -17,7 +17,10 @@ use super::{
     view::{Drift, Recorded, SplitView},
 };
 use crate::{
-    catalog::{Draft, ServerSource, ServerSpec, server::AuthContext},
+    catalog::{
+        Draft, ServerSource, ServerSpec,
+        server::{AuthContext, HttpTransport},
+    },
     config,
     json::Digest,
     mcp::{self, Ended, Source},
@@ -36,8 +39,8 @@ const MAX_CONTEXT_NAME: usize = 64;
 pub struct Swept {
     /// The server.
     pub server: ServerName,
-    /// How its listing ended; nothing where it could not even be asked, which is recorded nowhere.
-    pub outcome: Option<Outcome>,
+    /// How its listing ended.
+    pub outcome: Outcome,
     /// Why it did not end well; empty for `ok`.
     pub message: String,
     /// How many tools; only for `ok`.
@@ -69,7 +72,7 @@ impl Sweep {
     /// Whether every server could be asked and answered well.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.servers.iter().all(|swept| swept.outcome == Some(Outcome::Ok))
+        self.servers.iter().all(|swept| swept.outcome == Outcome::Ok)
     }
 }
 
@@ -123,7 +126,8 @@ impl App {
     /// Where nobody registered it, or a variable it refers to is not set.
     pub async fn follow(&self, name: &ServerName, listings: &Sender<Listing>) -> Result<Ended, AppError> {
         let spec = self.registered_server(name).await?;
-        let start = start::resolved(&spec, &*self.variables, &self.tokens).await?.swap_remove(0);
+        let start = start::resolved(&spec, &*self.variables, &self.tokens).await.swap_remove(0);
+        let start = start.map_err(|unasked| unasked.error)?;
         Ok(start.follow(&spec, &self.limits_for(name).await?, listings).await)
     }
 
@@ -217,7 +221,8 @@ impl App {
     /// Lists a registered server and records how it ended.
     ///
     /// # Errors
-    /// Where nobody registered it, a variable it refers to is not set, or the store fails.
+    /// Where nobody registered it, or the store fails. One that cannot be asked, because a variable it refers to is not set,
+    /// is an answer, with its outcome.
     pub async fn snapshot_registered(&self, name: &ServerName, actor: &str) -> Result<Recorded, AppError> {
         self.ask_registered(name, false, actor).await
     }
@@ -230,7 +235,7 @@ impl App {
         actor: &str,
     ) -> Result<Recorded, AppError> {
         let spec = self.registered_server(name).await?;
-        let starts = start::resolved(&spec, &*self.variables, &self.tokens).await?;
+        let starts = start::resolved(&spec, &*self.variables, &self.tokens).await;
         let listings = start::list(starts, &spec, &self.limits_for(name).await?).await;
         self.record_all(name, listings, only_news, actor).await
     }
@@ -269,11 +274,11 @@ impl App {
                 let app = self.clone();
                 asked.spawn(async move {
                     let listings = async {
-                        let starts = start::resolved(&spec, &*app.variables, &app.tokens).await?;
-                        Ok(start::list(starts, &spec, &app.limits_for(&spec.name).await?).await)
+                        let known = app.limits_for(&spec.name).await?;
+                        let starts = start::resolved(&spec, &*app.variables, &app.tokens).await;
+                        Ok::<_, AppError>(start::list(starts, &spec, &known).await)
                     };
-                    let listings: Result<_, AppError> = listings.await;
-                    (listings, spec.name)
+                    (listings.await, spec.name)
                 });
             }
             let Some(ended) = asked.join_next().await else { break };
@@ -285,18 +290,13 @@ impl App {
                 )
             })?;
             // One after the other: the database has one writer, and no more than `jobs` lists are held at once.
-            let swept = match listings {
-                Ok(listings) => {
-                    let recorded = self.keep_all(&server, listings, false, actor).await?;
-                    Swept::of(server, recorded)
-                }
-                Err(error) => not_asked(server, error.message),
-            };
+            let recorded = self.keep_all(&server, listings?, false, actor).await?;
+            let swept = Swept::of(server, recorded);
             each(&swept);
             sweep.servers.push(swept);
         }
         sweep.servers.sort_by(|a, b| a.server.cmp(&b.server));
-        let good = sweep.servers.iter().filter(|s| s.outcome == Some(Outcome::Ok)).map(|s| &s.server);
+        let good = sweep.servers.iter().filter(|s| s.outcome == Outcome::Ok).map(|s| &s.server);
         let good: Vec<&ServerName> = good.collect();
         (sweep.drafts, sweep.skipped) = self.drafts_of(&good, actor).await?;
         Ok(sweep)
@@ -320,13 +320,8 @@ impl Swept {
                 (row.outcome, format!("under {}: {}", row.provenance.auth_context, row.evidence.message))
             }
         };
-        Self { server, outcome: Some(outcome), message, tools, digest, drift, elapsed_ms, split_views }
+        Self { server, outcome, message, tools, digest, drift, elapsed_ms, split_views }
     }
-}
-
-fn not_asked(server: ServerName, message: String) -> Swept {
-    let (tools, digest, drift) = (None, None, Drift::Unknown);
-    Swept { server, outcome: None, message, tools, digest, drift, elapsed_ms: 0, split_views: Vec::new() }
 }
 
 /// A source as it may be shown and kept: symbolic, and without what its names call secret.
@@ -337,8 +332,13 @@ pub(super) fn shown(source: &ServerSource) -> String {
             Source::command(program.as_str().to_owned(), args).target()
         }
         ServerSource::Http { url, .. } => {
-            let shown =
-                Source::Http { url: url.as_str().to_owned(), headers: Vec::new(), oauth: None }.target();
+            let shown = Source::Http {
+                url: url.as_str().to_owned(),
+                headers: Vec::new(),
+                oauth: None,
+                transport: HttpTransport::Auto,
+            }
+            .target();
             // References in it are not to be read as what a URL has to encode.
             shown.replace("%7B", "{").replace("%7D", "}")
         }

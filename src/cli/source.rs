@@ -114,6 +114,7 @@ mod tests {
                 url: url.to_owned(),
                 headers: vec![("a".into(), "secret".into())],
                 oauth: None,
+                transport: crate::catalog::server::HttpTransport::Auto,
             })
         };
         for (url, expected) in [

@@ -31,7 +31,7 @@ pub(super) fn run(jobs: usize, format: Format, context: &Context) -> Result<Answ
         let mut failed = 0;
         let sweep = app
             .sweep(servers, jobs, &actor, |swept| {
-                failed += u32::from(swept.outcome != Some(Outcome::Ok));
+                failed += u32::from(swept.outcome != Outcome::Ok);
                 bar.set_message(if failed > 0 { format!("{failed} failed") } else { String::new() });
                 bar.inc(1);
             })
@@ -61,8 +61,8 @@ fn bar(servers: usize) -> ProgressBar {
 fn written(sweep: &Sweep) -> String {
     let mut out = String::new();
     for swept in &sweep.servers {
-        let outcome = swept.outcome.map_or("not asked", Outcome::as_str);
-        _ = writeln!(out, "{:<20} {outcome:<14} {}", swept.server.as_str(), told(swept));
+        let (server, outcome) = (swept.server.as_str(), swept.outcome.as_str());
+        _ = writeln!(out, "{server:<20} {outcome:<14} {}", told(swept));
         super::snapshot::alarms(&mut out, &swept.split_views);
     }
     for draft in &sweep.drafts {
@@ -75,7 +75,7 @@ fn written(sweep: &Sweep) -> String {
     for (catalog, why) in &sweep.skipped {
         _ = writeln!(out, "no draft of catalog {catalog}: {}", safe::word(why));
     }
-    let good = sweep.servers.iter().filter(|s| s.outcome == Some(Outcome::Ok));
+    let good = sweep.servers.iter().filter(|s| s.outcome == Outcome::Ok);
     let drifted = sweep.servers.iter().filter(|s| matches!(s.drift, Drift::Drift(_))).count();
     _ = writeln!(out, "{} of {} servers listed, {drifted} drifted", good.count(), sweep.servers.len());
     out

@@ -80,8 +80,8 @@ pub async fn changes(source: &Source, limits: &Limits, listings: &Sender<Listing
             let start = Start { program, args, env, cwd: cwd.as_deref() };
             stdio::follow(&start, limits, &mut record, listings).await
         }
-        Source::Http { url, headers, oauth } => {
-            let to = http::To { url, headers, oauth: oauth.as_deref() };
+        Source::Http { url, headers, oauth, transport } => {
+            let to = http::To { url, headers, oauth: oauth.as_deref(), transport: *transport };
             http::follow(&to, limits, &mut record, listings).await
         }
     };

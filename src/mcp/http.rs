@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::time::{Duration, Instant, timeout_at};
 
-use crate::snapshot::Outcome;
+use crate::{catalog::server::HttpTransport, snapshot::Outcome};
 
 use super::{
     Limits,
@@ -29,7 +29,8 @@ use super::{
     message::{self, Id, Message, Reply},
     oauth::OAuth,
     pages::{self, Peer},
-    record::{Failure, Record, Try, printable},
+    record::{Failure, Record, Sent, Try, printable},
+    spoken::Key,
     sse::{self, Event},
 };
 
@@ -66,6 +67,7 @@ pub(super) struct To<'a> {
     pub(super) url: &'a str,
     pub(super) headers: &'a [(String, String)],
     pub(super) oauth: Option<&'a OAuth>,
+    pub(super) transport: HttpTransport,
 }
 
 /// Lists the server's tools.
@@ -85,6 +87,10 @@ struct Connection<'a> {
     endpoint: Endpoint,
     /// Access by tokens, where it has to be had so.
     access: Option<Access>,
+    /// Which transport it is said to speak.
+    transport: HttpTransport,
+    /// What it is known by, where it was found to speak something.
+    known_by: Key,
     dialect: Dialect,
     session: Option<HeaderValue>,
     /// Where answers come from in HTTP+SSE; in Streamable HTTP each has a stream of its own.
@@ -115,11 +121,14 @@ impl<'a> Connection<'a> {
                 "https needs the system's root certificates (package ca-certificates, or SSL_CERT_FILE)",
             )
         })?;
-        record.secrets.extend(to.oauth.map(|oauth| oauth.client_secret.clone()));
+        let secret = |oauth: &OAuth| Sent::secret("the client's secret", oauth.client_secret.clone());
+        record.secrets.extend(to.oauth.map(secret));
         Ok(Self {
             client,
             access: to.oauth.map(|oauth| Access::new(oauth, &endpoint.url)),
             endpoint,
+            transport: to.transport,
+            known_by: Key::of_url(to.url, to.transport),
             dialect: Dialect::Modern(era::MODERN.to_owned()),
             session: None,
             stream: None,

@@ -100,7 +100,29 @@ pub(super) struct Record {
     /// The digest of the tools as they were known before; see [`super::Limits::known`].
     pub(super) known: Option<Digest>,
     /// What a server may say back to us, and nobody is to read.
-    pub(super) secrets: Vec<String>,
+    pub(super) secrets: Vec<Sent>,
+}
+
+/// Something that was sent to a server.
+#[derive(Clone)]
+pub(super) struct Sent {
+    /// What it is called in messages.
+    pub(super) name: String,
+    pub(super) value: String,
+    /// Whether it opens anything; other values may stand anywhere.
+    pub(super) is_secret: bool,
+}
+
+impl Sent {
+    pub(super) fn secret(name: &str, value: String) -> Self {
+        Self { name: name.to_owned(), value, is_secret: true }
+    }
+}
+
+impl std::fmt::Debug for Sent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Sent").field(&self.name).finish()
+    }
 }
 
 /// What was read of a list so far.
@@ -236,15 +258,30 @@ impl Record {
         if !self.secrets.is_empty() {
             listing.each_text(&|text| *text = self.hidden(text));
         }
+        let listed = self.long_secrets().find(|sent| sent.is_secret && listing.lists(&sent.value));
+        listing.evidence.warnings.extend(listed.map(|sent| lists_a_secret(&sent.name)));
         listing
     }
 
     /// A text without the secrets that were sent.
     pub(super) fn hidden(&self, text: &str) -> String {
-        let secrets = self.secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
-        secrets.fold(text.to_owned(), |text, secret| secret::hide(&text, secret, "…"))
+        self.long_secrets().fold(text.to_owned(), |text, sent| secret::hide(&text, &sent.value, "…"))
+    }
+
+    fn long_secrets(&self) -> impl Iterator<Item = &Sent> {
+        self.secrets.iter().filter(|sent| sent.value.len() >= SHORTEST_SECRET)
     }
 }
+
+/// Says of a server that it lists a secret, by the secret's name. What is listed is kept as it came, so only another secret
+/// helps.
+#[must_use]
+pub fn lists_a_secret(name: &str) -> String {
+    format!("lists {name}, a secret: {CHANGE_IT}")
+}
+
+/// How such a warning ends.
+pub const CHANGE_IT: &str = "what is listed is kept and shown as it came, so have that secret changed";
 
 /// One line of at most `max` characters, without control characters: a server must not move a reader's cursor.
 pub(super) fn printable(text: &str, max: usize) -> String {

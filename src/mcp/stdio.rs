@@ -25,6 +25,7 @@ use super::{
     process::{Process, Start},
     record::{Failure, Record, Try, printable},
     room::Share,
+    spoken::{Key, Spoken},
 };
 
 pub(super) use follow::follow;
@@ -106,27 +107,53 @@ impl<'a> Connection<'a> {
     /// Finds out the era. Some servers end on a request that they do not know: they are started once more, and asked the
     /// legacy way straight away.
     async fn begin(&mut self, start: &Start<'_>) -> Try<Begun> {
-        let mut begun = self.discover().await?;
+        let key = Key::of_command(start.program, start.args);
+        let known = self.limits.eras.get(&key);
+        self.limits.eras.forget(&key);
+        let mut begun = match known {
+            Some(Spoken::Legacy) => self.begin_as_before(start).await?,
+            Some(Spoken::Modern | Spoken::HttpSse) | None => self.discover(known.is_some()).await?,
+        };
         if matches!(begun, Begun::Gone) {
-            self.close().await;
-            self.process = started(start)?;
-            self.partial.clear();
-            self.pending.clear();
-            self.last_id = 0;
+            self.restart(start).await?;
             begun = self.initialize(None, self.until(self.limits.start)).await?;
         }
         if matches!(begun, Begun::Settled) {
+            let modern = matches!(self.dialect, Dialect::Modern(_));
+            self.limits.eras.put(key, if modern { Spoken::Modern } else { Spoken::Legacy });
             self.note_package();
         }
         Ok(begun)
     }
 
+    /// Asks the legacy way, as it was found to speak. Where it refuses that, it is another now, and asked from the start.
+    async fn begin_as_before(&mut self, start: &Start<'_>) -> Try<Begun> {
+        match self.initialize(None, self.until(self.limits.start)).await {
+            Ok(Begun::Settled) => Ok(Begun::Settled),
+            Err(failure) if !matches!(failure.outcome, Outcome::Error | Outcome::Malformed) => Err(failure),
+            Ok(Begun::Gone) | Err(_) => {
+                self.restart(start).await?;
+                self.discover(false).await
+            }
+        }
+    }
+
+    async fn restart(&mut self, start: &Start<'_>) -> Try<()> {
+        self.close().await;
+        self.process = started(start)?;
+        self.partial.clear();
+        self.pending.clear();
+        self.last_id = 0;
+        Ok(())
+    }
+
     /// Asks the modern way first. A server that says nothing for a while is asked the legacy way as well, on the same
     /// pipe: whether it is slow or does not know the question, the first answer tells. An error that comes late still
     /// answers the question with its id, so neither is taken for the other.
-    async fn discover(&mut self) -> Try<Begun> {
+    async fn discover(&mut self, known: bool) -> Try<Begun> {
         let until = self.until(self.limits.start);
-        let patience = self.until(self.limits.probe).min(until);
+        // One that was found to know it is only slow.
+        let patience = if known { until } else { self.until(self.limits.probe).min(until) };
         let mut again = 0;
         let mut discover = self.send("server/discover", &self.dialect.params(None)).await;
         let mut initialize = None;

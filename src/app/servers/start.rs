@@ -13,7 +13,7 @@ use crate::{
     },
     mcp::{self, Ended, Limits, Source, Tokens},
     secret,
-    snapshot::{Held, Listing},
+    snapshot::{Evidence, Held, Listing, Outcome, Provenance, Transport},
 };
 
 use super::reference::Said;
@@ -34,30 +34,72 @@ pub(super) struct Start {
     _folder: Option<TempDir>,
 }
 
+/// A context under which a server cannot be asked.
+pub(super) struct Unasked {
+    context: String,
+    /// Why: a variable is not set, a file or a command says nothing, or what comes out can never be a source.
+    pub(super) error: AppError,
+}
+
 /// Resolves a spec's references, once for each of its authorization contexts; the first is the one that catalogs rely on.
 /// Its files are read and its commands run once for all of them.
-///
-/// # Errors
-/// Where a variable is not set, a file or a command says nothing, or what comes out can never be a source.
 pub(super) async fn resolved(
     spec: &ServerSpec,
     variables: &Variables,
     tokens: &Tokens,
-) -> Result<Vec<Start>, AppError> {
-    let said = Said::of(spec, variables).await?;
+) -> Vec<Result<Start, Unasked>> {
+    let said = Said::of(spec, variables).await;
     let none = AuthContext { name: "default".to_owned(), ..AuthContext::default() };
     let contexts = if spec.contexts.is_empty() { std::slice::from_ref(&none) } else { &spec.contexts };
-    contexts.iter().map(|context| under(context, spec, &said, tokens)).collect()
+    let start = |context: &AuthContext| {
+        let start = match &said {
+            Ok(said) => under(context, spec, said, tokens),
+            Err(error) => {
+                Err(AppError::new(error.kind, error.code, error.message.clone()).help(&*error.help))
+            }
+        };
+        start.map_err(|error| Unasked { context: context.name.clone(), error })
+    };
+    contexts.iter().map(start).collect()
+}
+
+impl Unasked {
+    /// The listing that it is: recorded like one of a server that does not answer.
+    fn listing(self, spec: &ServerSpec) -> Listing {
+        let transport = match &spec.source {
+            ServerSource::Stdio { .. } => Transport::Stdio,
+            ServerSource::Http { .. } => Transport::Http,
+        };
+        let file = Provenance::file(&super::shown(&spec.source));
+        let AppError { message, help, .. } = self.error;
+        Listing {
+            outcome: Outcome::Unavailable,
+            evidence: Evidence { message, help, ..Evidence::default() },
+            provenance: Provenance { transport, auth_context: self.context, ..file },
+            tools: Vec::new(),
+            surfaces: Vec::new(),
+            held: Held::default(),
+        }
+    }
 }
 
 /// Lists a server under each of its contexts, one after the other: it is one server.
-pub(super) async fn list(starts: Vec<Start>, spec: &ServerSpec, known: &Known) -> Vec<Listing> {
+pub(super) async fn list(
+    starts: Vec<Result<Start, Unasked>>,
+    spec: &ServerSpec,
+    known: &Known,
+) -> Vec<Listing> {
     let mut listings = Vec::new();
     // All of them are held until the last has ended.
     let room = known.room().together();
     for start in starts {
-        let limits = Limits { room: room.clone(), ..known.under(&start.context) };
-        listings.push(start.list(spec, &limits).await);
+        listings.push(match start {
+            Ok(start) => {
+                let limits = Limits { room: room.clone(), ..known.under(&start.context) };
+                start.list(spec, &limits).await
+            }
+            Err(unasked) => unasked.listing(spec),
+        });
     }
     listings
 }
@@ -97,7 +139,7 @@ fn under(
             let cwd = cwd.as_ref().map(&mut resolve).transpose()?.map(Into::into);
             Ok(Source::Stdio { program: resolve(program)?, args, env: set, cwd })
         }
-        ServerSource::Http { url, headers, transport: _, oauth } => {
+        ServerSource::Http { url, headers, transport, oauth } => {
             // A context's own way to have access stands in place of the source's.
             let own = |name: &str| context.oauth.is_none() || !mcp::is_authorization(name);
             let mut sent = Vec::new();
@@ -110,7 +152,7 @@ fn under(
             }
             let by_header = context.headers.keys().any(|name| mcp::is_authorization(name));
             let client = context.oauth.as_ref().or(oauth.as_ref().filter(|_| !by_header));
-            let source = Source::http(&resolve(url)?, sent);
+            let source = Source::http(&resolve(url)?, sent).map(|source| source.with_transport(*transport));
             match client {
                 None => source,
                 Some(client) => {
@@ -230,10 +272,23 @@ impl Start {
     fn told(&self, mut listing: Listing, spec: &ServerSpec) -> Listing {
         listing.provenance.target = super::shown(&spec.source);
         listing.provenance.auth_context.clone_from(&self.context);
+        // What was sent as a header is told of already.
+        if listing.evidence.warnings.iter().all(|warning| !warning.ends_with(mcp::CHANGE_IT)) {
+            let mut secrets = self.values.iter().filter(|(_, reference)| is_secret(reference));
+            let listed = secrets.find(|(value, _)| value.len() >= SHORTEST_HIDDEN && listing.lists(value));
+            let listed =
+                listed.map(|(_, reference)| mcp::lists_a_secret(&format!("what `{reference}` says")));
+            listing.evidence.warnings.extend(listed);
+        }
         let hidden = Hidden(&self.values);
         listing.each_text(&|text| *text = hidden.text(text));
         listing
     }
+}
+
+/// Whether what a reference says is a secret, by how it is written.
+fn is_secret(reference: &str) -> bool {
+    ["${file:", "${command:"].iter().any(|acts| reference.starts_with(acts)) || secret::is_named(reference)
 }
 
 /// Values that are written as their references again.

@@ -32,7 +32,7 @@ use crate::{
     mcp::{
         Limits,
         oauth::{Key, OAuth},
-        record::{Failure, Try, printable},
+        record::{Failure, Sent, Try, printable},
     },
     snapshot::Outcome,
 };
@@ -131,7 +131,7 @@ impl Connection<'_> {
     /// Sends this token with every request from now on.
     fn carry(&mut self, token: HeaderValue) {
         if let Some(text) = token.to_str().ok().and_then(|text| text.strip_prefix("Bearer ")) {
-            self.record.secrets.push(text.to_owned());
+            self.record.secrets.push(Sent::secret("the token that it was given", text.to_owned()));
         }
         self.endpoint.headers.insert(AUTHORIZATION, token);
     }

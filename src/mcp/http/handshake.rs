@@ -3,21 +3,70 @@
 use tokio::time::{Duration, timeout_at};
 
 use crate::{
+    catalog::server::HttpTransport,
     mcp::{
         era::{self, Dialect, Discovery, Over},
         message,
         record::Try,
+        spoken::Spoken,
     },
-    snapshot::Outcome,
+    snapshot::{Outcome, Transport},
 };
 
 use super::{COURTESY, Connection, SESSION};
 
 impl Connection<'_> {
-    /// Asks the modern way first. A server that knows it not refuses with some 4xx or some error; one that says nothing
-    /// for a while is asked the legacy way, and, where it refuses that, the modern way again with all the time there is.
+    /// Begins as its user says, or as it was begun before; where that proves wrong or nobody knows, it is found out.
     pub(super) async fn begin(&mut self) -> Try<()> {
         self.authorize_ahead().await?;
+        if self.transport == HttpTransport::Sse {
+            return self.begin_only_http_sse().await;
+        }
+        if let Some(spoken) = self.limits.eras.get(&self.known_by) {
+            match self.begin_as(spoken).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(failure) => {
+                    self.limits.eras.forget(&self.known_by);
+                    // Not reached, not now or not for us: the other ways to begin would fare no better.
+                    let is_answer = matches!(failure.outcome, Outcome::Error | Outcome::Malformed)
+                        || matches!(failure.http_status, Some(400..=428 | 430..=499));
+                    if !is_answer || failure.outcome == Outcome::AuthRequired {
+                        return Err(failure);
+                    }
+                }
+            }
+        }
+        self.find_out().await?;
+        let spoken = match (&self.dialect, self.record.provenance.transport) {
+            (Dialect::Modern(_), _) => Spoken::Modern,
+            (Dialect::Legacy(_), Transport::Sse) => Spoken::HttpSse,
+            (Dialect::Legacy(_), Transport::Http | Transport::Stdio | Transport::File) => Spoken::Legacy,
+        };
+        self.limits.eras.put(self.known_by.clone(), spoken);
+        Ok(())
+    }
+
+    /// `false` where it is seen to speak something else.
+    async fn begin_as(&mut self, spoken: Spoken) -> Try<bool> {
+        match spoken {
+            Spoken::Modern => self.discover(self.limits.start).await,
+            Spoken::Legacy => self.initialize().await.map(|()| true),
+            Spoken::HttpSse => {
+                let url = self.endpoint.url.clone();
+                let begun = self.begin_http_sse().await;
+                if !matches!(begun, Ok(true)) {
+                    (self.endpoint.url, self.stream) = (url, None);
+                    self.record.provenance.transport = Transport::Http;
+                }
+                begun
+            }
+        }
+    }
+
+    /// Asks the modern way first. A server that knows it not refuses with some 4xx or some error; one that says nothing
+    /// for a while is asked the legacy way, and, where it refuses that, the modern way again with all the time there is.
+    async fn find_out(&mut self) -> Try<()> {
         let silent = match self.discover(self.limits.probe).await {
             Ok(true) => return Ok(()),
             Ok(false) => false,
@@ -28,7 +77,8 @@ impl Connection<'_> {
         // The order is the specification's (2026-07-28, basic/transports/streamable-http, backward compatibility),
         // whatever the URL looks like. A POST that opens the old transport's stream tells as well.
         let refused = (matches!(refusal.http_status, Some(400 | 404 | 405)) || self.old_transport)
-            && refusal.outcome != Outcome::AuthRequired;
+            && refusal.outcome != Outcome::AuthRequired
+            && self.transport != HttpTransport::StreamableHttp;
         if refused && self.begin_http_sse().await? {
             return Ok(());
         }

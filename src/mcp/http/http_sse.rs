@@ -28,6 +28,16 @@ use super::{
 const ENDPOINT_BYTES: usize = 64 << 10;
 
 impl Connection<'_> {
+    /// The same where its user says that it speaks this transport: nothing else is tried.
+    pub(super) async fn begin_only_http_sse(&mut self) -> Try<()> {
+        if self.begin_http_sse().await? {
+            return Ok(());
+        }
+        let message = format!("{} gives no event stream that names a URL for messages", self.record.name());
+        Err(Failure::new(Outcome::Unavailable, message)
+            .help("it is registered as one of HTTP+SSE; check that it runs, or correct its `transport`"))
+    }
+
     /// Opens the stream, learns where messages go and begins the session. `false` where the URL gives no such stream:
     /// the server speaks another transport, or none.
     pub(super) async fn begin_http_sse(&mut self) -> Try<bool> {

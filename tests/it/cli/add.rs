@@ -1,6 +1,6 @@
 //! A server registered by hand: what is refused, what is kept as a reference, and that it can be asked.
 
-use super::{BLOCKED, INVALID, PASSED};
+use super::{BLOCKED, COULD_NOT_RUN, INVALID, PASSED};
 use crate::command::{User, answers, script};
 
 #[test]
@@ -15,6 +15,9 @@ fn what_cannot_be_registered_says_why_and_never_the_secret() {
         (&["a", "--url", "https://h/mcp", "--", "x"], INVALID, "cannot be used with"),
         (&["a", "--header", "A=b", "--", "x"], INVALID, "cannot be used with"),
         (&["a", "--url", "https://h/mcp", "--env", "A=b"], INVALID, "cannot be used with"),
+        (&["a", "--url", "https://h/mcp", "--cwd", "/"], INVALID, "cannot be used with"),
+        (&["a", "--cwd", "folder", "--", "x"], INVALID, "expected an absolute path"),
+        (&["a", "--url", "https://h/mcp", "--oauth-resource", "urn:h"], INVALID, "--oauth-client-id"),
         (&["a", "--interval", "0", "--", "x"], INVALID, "0 is not in 1.."),
         (&["a", "--env", "A", "--", "x"], INVALID, "expected KEY=VALUE"),
         (&["a b", "--", "x"], INVALID, "a b"),
@@ -86,4 +89,34 @@ fn a_server_is_registered_asked_and_replaced() {
     assert!(user.run(&["snapshot", "mine"]).code(PASSED).stdout.contains("identical"));
     let log = user.run(&["log", "--format", "json"]).code(PASSED).stdout;
     assert!(!log.contains("s3cr3t\""), "{log}");
+}
+
+#[test]
+fn a_command_is_started_in_the_folder_that_is_said() {
+    let user = User::new();
+    let list = answers(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}"#);
+    let server = format!("[ \"$PWD\" = '{}' ] || exit 7\n{}", user.home().display(), script(&list));
+    let (home, server) = (user.home().to_string_lossy(), user.file("server.sh", server));
+    let command = ["bash", &server.to_string_lossy()];
+    user.run(&[&["servers", "add", "mine", "--cwd", &home, "--"][..], &command].concat()).code(PASSED);
+    user.run(&["snapshot", "mine"]).code(PASSED);
+}
+
+#[test]
+fn a_snapshot_of_which_a_context_failed_is_no_success() {
+    let user = User::new();
+    let list = answers(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}"#);
+    let server = format!("[ \"$ROLE\" != nobody ] || exit 7\n{}", script(&list));
+    let server = user.file("server.sh", server);
+    user.run(&["servers", "add", "mine", "--", "bash", &server.to_string_lossy()]).code(PASSED);
+    for (context, role, code) in [("admin", "ROLE=admin", PASSED), ("other", "ROLE=nobody", COULD_NOT_RUN)] {
+        user.run(&["servers", "context", "mine", context, "--env", role]).code(PASSED);
+        for format in ["text", "json"] {
+            user.run(&["snapshot", "mine", "--format", format]).code(code);
+        }
+    }
+    let told = user.run(&["snapshot", "mine"]).code(COULD_NOT_RUN).stdout;
+    for part in ["1 tools", "under other: unavailable: ", "exited with code 7"] {
+        assert!(told.contains(part), "no {part:?} in\n{told}");
+    }
 }

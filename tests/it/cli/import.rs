@@ -35,18 +35,23 @@ fn a_hosts_servers_are_imported_swept_and_removed() {
     let swept = user.run(&["snapshot", "--all", "--jobs", "2"]).code(COULD_NOT_RUN);
     for part in [
         "identical",
-        "not asked",
+        "unavailable",
         "the variable `LOST_LOST_TOKEN` is not set",
         "2 of 3 servers listed, 0 drifted",
     ] {
         assert!(swept.stdout.contains(part), "no {part:?} in\n{}", swept.stdout);
     }
+    let alone = user.run(&["snapshot", "lost"]).code(COULD_NOT_RUN).stderr;
+    assert!(alone.contains("set `LOST_LOST_TOKEN` in the environment"), "{alone}");
+    let listed = user.run(&["servers"]).code(PASSED).stdout;
+    assert!(listed.contains("lost           unavailable"), "{listed}");
     user.run(&["servers", "remove", "lost"]).code(PASSED);
     user.run(&["snapshot", "--all"]).code(PASSED);
     let json = user.run(&["servers", "--format", "json"]).code(PASSED).stdout;
     let servers: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(servers.as_array().map(Vec::len), Some(2));
-    assert!(servers[0]["source"].as_str().is_some_and(|s| s.ends_with("demo-server --release 1")), "{json}");
+    let found = |nth: usize| servers[nth]["source"].as_str();
+    assert_eq!((&servers[0]["name"], found(0)), (&"lost".into(), None), "what is recorded of it stays");
+    assert!(found(1).is_some_and(|s| s.ends_with("demo-server --release 1")), "{json}");
 }
 
 #[test]

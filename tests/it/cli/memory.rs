@@ -78,6 +78,9 @@ fn listed(tool: impl Fn(usize) -> String) -> (String, usize) {
     (format!("{} {} {}", listing["outcome"], listing["tools"], listing["evidence"]["message"]), peak)
 }
 
+/// What is listed, tool by tool, and how that ends.
+type Row<'a> = (&'a str, &'a dyn Fn(usize) -> String, &'a str);
+
 #[test]
 fn a_list_as_long_as_may_be_takes_less_than_200_mb() {
     let zeros = |n: usize| vec!["0"; n].join(",");
@@ -96,7 +99,7 @@ fn a_list_as_long_as_may_be_takes_less_than_200_mb() {
         _ => tool(nth, &properties),
     };
     let too_many = |nth| tool(nth, &format!(r#""enum":[{}]"#, zeros(PAGE / 4 - 100)));
-    let rows: [(&str, &dyn Fn(usize) -> String, &str); 2] = [
+    let rows: [Row<'_>; 2] = [
         ("long texts, many tools and as many values as may be", &mixed, "\"ok\" 2"),
         ("more values than may be", &too_many, "\"too_large\" null"),
     ];

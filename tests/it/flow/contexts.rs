@@ -90,6 +90,22 @@ async fn a_context_that_fails_changes_nothing_for_the_others() {
 }
 
 #[tokio::test]
+async fn a_context_that_cannot_be_asked_is_recorded_beside_the_others() {
+    let (app, _store) = app().await;
+    let app = app.with_variables(|_| None);
+    orders(&app).await;
+    under(&app, "admin").await;
+    let mut unset = role("${NOBODY_SET_IT}");
+    unset.name = "unset".to_owned();
+    app.set_context(&is("orders"), unset, false, "ann").await.expect("set");
+    let recorded = app.snapshot_registered(&is("orders"), "ann").await.expect("asked");
+    assert_eq!((recorded.listing.outcome, recorded.listing.tools), (Outcome::Ok, Some(2)));
+    let (row, drift) = &recorded.contexts[0];
+    assert_eq!((row.outcome, drift), (Outcome::Unavailable, &Drift::Unknown));
+    assert!(row.evidence.message.contains("`NOBODY_SET_IT` is not set"), "{:?}", row.evidence);
+}
+
+#[tokio::test]
 async fn a_context_that_is_of_no_use_is_refused() {
     let (app, _store) = app().await;
     orders(&app).await;

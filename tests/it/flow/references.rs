@@ -13,7 +13,6 @@ use toolpact::{
     snapshot::Outcome,
 };
 
-use super::refused;
 use crate::{
     command::{answers, script},
     support::{app, is},
@@ -90,13 +89,12 @@ async fn a_reference_that_says_nothing_names_the_server_and_the_cause_and_no_val
     ] {
         let (app, _store) = app().await;
         told(&app, folder.path(), &format!("x${{{inside}}}")).await;
-        let (_, code, message) = refused(app.snapshot_registered(&is("told"), "ann").await);
+        let row = app.snapshot_registered(&is("told"), "ann").await.expect("recorded").listing;
+        let (outcome, message) = (row.outcome, row.evidence.message);
         let expected = format!("server `told` cannot be asked: `${{{inside}}}` {words}");
-        if code != "unresolved-reference" || !message.starts_with(&expected) || message.contains("xxx") {
-            complaints.push(format!("{inside}: {code}: {message}"));
+        if outcome != Outcome::Unavailable || !message.starts_with(&expected) || message.contains("xxx") {
+            complaints.push(format!("{inside}: {outcome}: {message}"));
         }
-        // Not asked is recorded nowhere.
-        assert!(app.server(&is("told")).await.expect("registered").listings.is_empty());
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
@@ -111,6 +109,27 @@ async fn no_shell_reads_the_words_of_a_command() {
     let row = app.snapshot_registered(&is("told"), "ann").await.expect("asked").listing;
     assert_eq!(row.outcome, Outcome::Unavailable, "it printed its words: {:?}", row.evidence);
     assert!(!trace.exists());
+}
+
+#[tokio::test]
+async fn a_secret_that_a_server_lists_is_told_by_its_reference() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (app, _store) = app().await;
+    let app = app.with_variables(|name| Some(format!("value of {name}")));
+    let list = r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{}}]}}\n' "$id" "$1""#;
+    std::fs::write(folder.path().join("server.sh"), script(list)).expect("the folder can be written");
+    let server = folder.path().join("server.sh");
+    for (name, argument, told) in [("secret", "${A_TOKEN}", true), ("plain", "${A_NAME}", false)] {
+        let document = serde_json::json!({
+            "catalog": name, "servers": {name: {"command": ["bash", server.to_string_lossy(), argument]}},
+        });
+        app.apply("all.yaml", &document.to_string(), "ann").await.expect("applied");
+        let row = app.snapshot_registered(&is(name), "ann").await.expect("asked").listing;
+        assert_eq!(row.outcome, Outcome::Ok, "{:?}", row.evidence);
+        let warnings = row.evidence.warnings;
+        let warned = warnings.iter().any(|w| w.starts_with("lists what `${A_TOKEN}` says, a secret"));
+        assert_eq!(warned, told, "{name}: {warnings:?}");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod answers;
 mod follow;
 mod http_sse;
 pub(crate) mod oauth;
+mod spoken;
 
 use std::{
     sync::{Arc, Mutex},

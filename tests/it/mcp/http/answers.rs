@@ -9,11 +9,11 @@ use axum::{
 };
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt as _, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolpact::{mcp::Limits, snapshot::Outcome};
 
 use super::{A, B, Seen, check, complaint, first_list, legacy, list, modern, serve, status, tools, typed};
-use crate::mcp::{fails, ok, patient};
+use crate::mcp::{fails, ok, ok_with, patient};
 
 /// A legacy server whose answer to the first `tools/list` breaks off after this, and what it says to GETs.
 fn broken_off(seen: &Seen, first: &'static str, then: fn(&Seen, Option<&str>) -> Response) -> Response {
@@ -227,6 +227,26 @@ async fn an_answer_may_come_in_a_batch() {
         _ => legacy(seen),
     };
     check(vec![("a batch of 2025-03-26", batch, patient(), ok(1))]).await;
+}
+
+#[tokio::test]
+async fn a_secret_that_a_server_lists_is_told_by_its_name() {
+    let (url, _) = serve(|seen| match (seen.method(), seen.header("authorization"), seen.header("x-mode")) {
+        ("tools/list", Some(secret), Some(mode)) => {
+            let words = json!(format!("for {mode}: {}", secret.trim_start_matches("Bearer ")));
+            seen.json(&format!(r#"{{"tools":[{{"name":"a","description":{words},"inputSchema":{{}}}}]}}"#))
+        }
+        _ => modern(seen),
+    })
+    .await;
+    for (secret, told) in [(r#"s3cr3t-of-"mine""#, true), ("short", false)] {
+        let headers = [("X-Mode", "read-only"), ("Authorization", &format!("Bearer {secret}"))];
+        let listing = list(&url, &headers, &patient()).await;
+        let expected =
+            if told { ok_with(1, "lists what was sent as `Authorization`, a secret") } else { ok(1) };
+        assert_eq!(complaint(secret, &listing, &expected), None);
+        assert!(!format!("{:?}", listing.evidence).contains("s3cr3t"), "{:?}", listing.evidence);
+    }
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::mcp::{Expected, fails, ok, ok_with, patient};
 const FIRST: &str = "event: endpoint\ndata: /messages?session=hidden-1\n\n";
 
 /// What such a server does with all but `tools/list`.
-fn old(seen: &Seen) -> Response {
+pub(super) fn old(seen: &Seen) -> Response {
     opened_by(FIRST, seen)
 }
 
@@ -35,7 +35,7 @@ fn opened_by(first: &str, seen: &Seen) -> Response {
 }
 
 /// Answers the request on the stream.
-fn say(seen: &Seen, result: &str) -> Response {
+pub(super) fn say(seen: &Seen, result: &str) -> Response {
     seen.push(format!("event: message\r\ndata: {}\r\n\r\n", seen.envelope(result)));
     StatusCode::ACCEPTED.into_response()
 }

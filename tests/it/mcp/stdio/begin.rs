@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use toolpact::{
-    mcp::Limits,
+    mcp::{self, Limits, Source},
     snapshot::{Era, Outcome},
 };
 
@@ -11,7 +11,10 @@ use super::{
     A, B, DISCOVERED, INITIALIZED, NO_SUCH_METHOD, READ, REST, check, legacy, list, modern, page, say,
     script, tools,
 };
-use crate::mcp::{fails, ok, ok_with, patient};
+use crate::{
+    command::{answers, script as script_of},
+    mcp::{fails, ok, ok_with, patient},
+};
 
 #[tokio::test]
 async fn a_conversation_begins_in_either_era() {
@@ -160,4 +163,45 @@ async fn what_the_server_says_of_itself_is_kept() {
     assert_eq!(provenance.server_version(), Some("1.0.0"));
     assert_eq!(provenance.instructions.as_deref(), Some("be kind"));
     assert!(provenance.capabilities.is_some_and(|c| c["tools"]["listChanged"] == true));
+}
+
+#[tokio::test]
+async fn a_server_is_asked_again_as_it_was_found_to_speak() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let tools = answers(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}"#);
+    let old = script_of(&tools)
+        .replace("read -r line; do", &format!("read -r line; do\n  echo \"$line\" >> {}", log.display()));
+    // From its third process on it refuses what it knew, and describes itself.
+    let described = DISCOVERED.replace(r#""id":1"#, r#""id":%s"#);
+    let renewed = old.replace("case $line in", &format!(
+        "case \"$(grep -c initialized {})$line\" in\n  [2-9]*'\"initialize\"'*) printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{{\"code\":-32022}}}}\\n' \"$id\" ;;\n  [2-9]*discover*) printf '{described}\\n' \"$id\" ;;",
+        log.display()
+    ));
+    let both: &[&str] = &["server/discover", "initialize"];
+    for (name, server, expected) in [
+        ("legacy", old, [both, &["initialize"], &["initialize"], &["initialize"]]),
+        (
+            "legacy, then modern",
+            renewed,
+            [both, &["initialize"], &["initialize", "server/discover"], &["server/discover"]],
+        ),
+    ] {
+        let source = Source::stdio(["bash", "-c", &server].map(str::to_owned).to_vec()).expect("a command");
+        let (limits, mut before) = (patient(), 0);
+        std::fs::write(&log, "").expect("written");
+        for (nth, expected) in expected.into_iter().enumerate() {
+            let listing = mcp::list(&source, &limits).await;
+            assert_eq!(listing.outcome, Outcome::Ok, "{name} {nth}: {:?}", listing.evidence);
+            let text = std::fs::read_to_string(&log).expect("it was asked");
+            let asked = text.lines().skip(before).map(|line| {
+                let message: serde_json::Value = serde_json::from_str(line).expect("JSON");
+                message["method"].as_str().expect("a method").to_owned()
+            });
+            let asked: Vec<_> =
+                asked.filter(|what| what != "notifications/initialized" && what != "tools/list").collect();
+            assert_eq!(asked, expected, "{name} {nth}");
+            before = text.lines().count();
+        }
+    }
 }
