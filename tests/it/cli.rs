@@ -14,6 +14,7 @@ mod oauth;
 mod serve;
 mod story;
 mod surfaces;
+mod tls;
 mod watch;
 
 use std::path::Path;
