@@ -9,6 +9,7 @@ mod references;
 mod reviews;
 mod servers;
 mod sides;
+mod sweep;
 
 use std::sync::Arc;
 
