@@ -92,6 +92,62 @@ fn servers_on_the_python_sdk_are_the_same_over_every_transport() {
 }
 
 #[test]
+fn a_server_on_the_rust_sdk_is_the_same_over_both_transports() {
+    let Some(program) = rust_sdk() else { return };
+    let user = User::new();
+    let answer = settle(&user, "served", &[&program.to_string_lossy(), "stdio"]);
+    assert_eq!(tools(&answer), 2, "{answer}");
+    assert!(answer.contains("protocol 2026-07-28"), "{answer}");
+    let served = Served::start(&program, &["streamable-http", "PORT"]);
+    let url = format!("http://127.0.0.1:{}/mcp", served.port);
+    let answer = user.run(&["snapshot", "served", "--url", &url]).code(0).stdout;
+    assert!(answer.contains("identical to the snapshot before"), "{answer}");
+    assert!(answer.contains("protocol 2026-07-28"), "{answer}");
+}
+
+/// The server of tests/served.
+fn rust_sdk() -> Option<PathBuf> {
+    installed("rmcp-3.11.0", "debug/served")
+}
+
+#[test]
+fn a_real_authorization_server_gives_tokens_to_its_client_and_to_nobody_else() {
+    const SECRET: &str = "a-secret-of-forty-characters-or-even-more";
+    let Some(package) = installed("oidc-provider-9.13.3", "node_modules/oidc-provider") else { return };
+    let folder = package.parent().and_then(Path::parent).expect("a package is in a folder").to_string_lossy();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/real/issuer.mjs");
+    let served = Served::start(Path::new("node"), &[&script.to_string_lossy(), &folder, "PORT"]);
+    let base = format!("http://127.0.0.1:{}", served.port);
+    let (url, token_url) = (format!("{base}/mcp"), format!("{base}/token"));
+    let scope = ["--oauth-scope", "tools:read"];
+    let at = ["--oauth-token-url", &token_url];
+    let rows: [(&str, Vec<&str>, &str, &str); 6] = [
+        ("found out", scope.to_vec(), SECRET, ""),
+        ("said", [scope, at].concat(), SECRET, ""),
+        ("its own resource", [scope, ["--oauth-resource", &url]].concat(), SECRET, ""),
+        ("another secret", scope.to_vec(), "another-secret-of-forty-characters-or-more", "`invalid_client`"),
+        (
+            "another resource",
+            [scope, ["--oauth-resource", "urn:another"]].concat(),
+            SECRET,
+            "`invalid_target`",
+        ),
+        ("no scope", Vec::new(), SECRET, "a token that had just been issued"),
+    ];
+    for (name, more, secret, refused) in rows {
+        let user = User::new();
+        let client = ["--oauth-client-id", "toolpact", "--oauth-client-secret-env", "SECRET"];
+        let args = [&["snapshot", "mine", "--url", &url][..], &client, &more].concat();
+        let output = user.command(&args).env("SECRET", secret).output().expect("the binary starts");
+        let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let code = if refused.is_empty() { 0 } else { 3 };
+        assert_eq!(output.status.code(), Some(code), "{name}: {told}");
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(refused) && !told.contains(secret), "{name}: {told}");
+    }
+}
+
+#[test]
 fn a_year_of_the_filesystem_server_is_judged() {
     let (Some(old), Some(new)) = (
         npm("filesystem-2025.8.21", "mcp-server-filesystem"),

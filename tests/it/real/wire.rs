@@ -15,7 +15,7 @@ use toolpact::{
     snapshot::{Listing, Outcome, RawItem},
 };
 
-use super::{Served, installed, npm};
+use super::{Served, installed, npm, rust_sdk};
 use crate::mcp::changes::Followed;
 
 /// What is not on the wire as one piece, if anything: tools, prompts, resources, templates.
@@ -52,6 +52,7 @@ async fn what_is_kept_is_what_a_server_wrote() {
         ("fetch", pypi("fetch-2026.10.24", "mcp-server-fetch"), ""),
         ("sdk-1", pypi("mcp-1.30.0", "python"), &format!("{script} stdio")),
         ("sdk-2", pypi("mcp-2.3.0", "python"), &format!("{script} stdio")),
+        ("rust-sdk", rust_sdk(), "stdio"),
     ];
     let mut found = Vec::new();
     for (name, program, args) in rows {
@@ -70,12 +71,14 @@ async fn what_is_kept_is_what_a_server_sent_over_http() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/real/served.py");
     let everything = npm("everything-2026.8.31", "mcp-server-everything");
     let python = installed("mcp-2.3.0", "bin/python");
+    let rust = rust_sdk();
     let mut found = Vec::new();
     for (name, program, args, path) in [
         ("everything, Streamable HTTP", &everything, vec!["streamableHttp"], "mcp"),
         ("everything, HTTP+SSE", &everything, vec!["sse"], "sse"),
         ("sdk-2, Streamable HTTP", &python, vec![script, "streamable-http", "PORT"], "mcp"),
         ("sdk-2, HTTP+SSE", &python, vec![script, "sse", "PORT"], "sse"),
+        ("rust-sdk, Streamable HTTP", &rust, vec!["streamable-http", "PORT"], "mcp"),
     ] {
         let Some(program) = program else { continue };
         let served = Served::start(Path::new(program), &args);
