@@ -243,7 +243,7 @@ impl App {
     /// Lists a registered server under the context that catalogs rely on; nothing is recorded.
     pub(super) async fn list_registered(&self, name: &ServerName) -> Result<Listing, AppError> {
         let spec = self.registered_server(name).await?;
-        let mut starts = start::resolved(&spec, &*self.variables, &self.tokens).await?;
+        let mut starts = start::resolved(&spec, &*self.variables, &self.tokens).await;
         starts.truncate(1);
         let listed = start::list(starts, &spec, &self.limits_for(name).await?).await;
         listed.into_iter().next().ok_or_else(|| {

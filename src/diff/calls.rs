@@ -105,7 +105,9 @@ impl Calls {
         let refused = |cause| Err(CallsError::Line { line, cause });
         let message = match json::parse(raw.get()) {
             Ok(message) => message,
-            Err(error @ ParseError::TooDeep { .. }) => return refused(error.to_string()),
+            Err(error @ (ParseError::TooDeep { .. } | ParseError::TooMany { .. })) => {
+                return refused(error.to_string());
+            }
             Err(ParseError::Syntax(error)) => return refused(format!("not valid JSON: {}", cause(&error))),
         };
         let Some((tool, call)) = call(message) else {

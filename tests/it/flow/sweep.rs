@@ -95,7 +95,7 @@ async fn content(db: &mut SqliteConnection) -> i64 {
 async fn a_thousand_servers_take_as_long_as_their_slowest_tenth_and_unchanged_ones_write_no_content() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("toolpact.db");
-    let app = App::open(&file, Arc::new(Noon)).await.expect("opened");
+    let app = App::open(&crate::database::file(&file), Arc::new(Noon)).await.expect("opened");
     let mut db = SqliteConnectOptions::new().filename(&file).connect().await.expect("a second connection");
     let asked = Servers { now: Arc::default(), rounds: watch::Sender::new(0) };
     let router = Router::new().route("/{nth}", post(answer)).with_state(asked.clone());
