@@ -3,6 +3,7 @@
 //! Each file below holds the use cases of one noun as methods of [`App`]. A use case reads, lets the core decide, and
 //! writes once: the write and the event that describes it are one transaction of the store.
 
+pub mod answers;
 mod audit;
 mod catalogs;
 pub mod check;
@@ -12,6 +13,8 @@ mod earlier;
 mod environments;
 pub mod error;
 mod ingest;
+pub mod lists;
+pub mod live;
 mod moves;
 pub mod poll;
 mod probe;
@@ -97,6 +100,8 @@ pub struct App {
     limits: Limits,
     /// The tokens that authorization servers gave.
     tokens: Tokens,
+    /// What was answered under a caller's key.
+    answers: Arc<dyn answers::Answers>,
 }
 
 impl App {
@@ -104,7 +109,8 @@ impl App {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
-        Self { store, clock, variables, limits: Limits::default(), tokens: Tokens::default() }
+        let answers = Arc::new(answers::InMemory::default());
+        Self { store, clock, variables, limits: Limits::default(), tokens: Tokens::default(), answers }
     }
 
     /// The same, reaching no further than this when it asks servers.
@@ -155,6 +161,12 @@ impl App {
     /// What a write about to be decided rests on; read before anything else is.
     async fn basis(&self, subjects: impl IntoIterator<Item = String>) -> Result<Basis, AppError> {
         Ok(Basis { seq: self.store.last_event().await?, subjects: subjects.into_iter().collect() })
+    }
+
+    /// What was answered under a caller's key.
+    #[must_use]
+    pub fn answers(&self) -> &dyn answers::Answers {
+        &*self.answers
     }
 
     /// An event that happens now.

@@ -13,6 +13,7 @@ pub mod review;
 pub mod selection;
 pub mod server;
 pub mod suggest;
+pub mod verify;
 pub mod version;
 
 use std::{collections::BTreeMap, fmt};

@@ -168,7 +168,7 @@ impl App {
         Ok(all)
     }
 
-    async fn page(&self, pointer: EnvironmentPointer) -> Result<EnvironmentPage, AppError> {
+    pub(super) async fn page(&self, pointer: EnvironmentPointer) -> Result<EnvironmentPage, AppError> {
         let history = self.store.moves(&pointer.environment, &pointer.catalog).await?;
         let holds = self.store.holds(&pointer.environment, &pointer.catalog).await?;
         let free = |v: &CatalogVersion| *v != pointer.version && !holds.contains(v);
