@@ -4,21 +4,37 @@
 //! and never touches the store. Who calls is always `api` for now: tokens come later, and then name the actor here.
 
 mod catalogs;
+mod codes;
+mod conditional;
+mod cursor;
 mod diffs;
+mod docs;
 mod drafts;
 mod environments;
 pub mod error;
 mod events;
 mod extract;
 mod health;
+mod idempotency;
 mod layers;
+mod live;
+pub mod openapi;
+mod request_id;
 mod servers;
 pub mod wire;
+
+use std::sync::LazyLock;
 
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    routing::{any, get, post},
+    middleware::{from_fn, from_fn_with_state},
+    routing::{any, get},
+};
+use utoipa::OpenApi as _;
+use utoipa_axum::{
+    router::{OpenApiRouter, UtoipaMethodRouterExt as _},
+    routes,
 };
 
 pub use error::Error;
@@ -35,48 +51,65 @@ const ACTOR: &str = "api";
 
 /// The API. What no route matches under `/api` is a problem document; everything else is the pages' business.
 pub fn router(app: App) -> Router {
-    let readers = Router::new()
-        .route("/api/v1/servers", get(servers::list_servers))
-        .route("/api/v1/servers/{server}", get(servers::get_server))
-        .route("/api/v1/catalogs", get(catalogs::list_catalogs))
-        .route("/api/v1/catalogs/{catalog}", get(catalogs::get_catalog))
-        .route("/api/v1/catalogs/{catalog}/versions/{version}", get(catalogs::get_version))
-        .route("/api/v1/environments", get(environments::list_environments))
-        .route("/api/v1/environments/{environment}", get(environments::get_environment))
-        .route("/api/v1/events", get(events::list_events));
-
-    let consumers = Router::new()
-        .route("/api/v1/environments/{environment}/catalog", get(environments::get_live_catalog));
-
-    let builds = Router::new()
-        .route("/api/v1/diff", post(diffs::make_diff).layer(DefaultBodyLimit::max(DIFF_BYTES)))
-        .route("/api/v1/catalogs/{catalog}/drafts", post(drafts::create_draft));
-
-    let reviewers = Router::new()
-        .route("/api/v1/catalogs/{catalog}/drafts/{draft}", get(drafts::get_draft))
-        .route("/api/v1/catalogs/{catalog}/drafts/{draft}/approve", post(drafts::approve_draft))
-        .route("/api/v1/catalogs/{catalog}/drafts/{draft}/reject", post(drafts::reject_draft));
-
-    let operators = Router::new()
-        .route("/api/v1/environments/{environment}/promote", post(environments::promote_version))
-        .route("/api/v1/environments/{environment}/rollback", post(environments::rollback_version))
-        .route("/api/v1/environments/{environment}/release-hold", post(environments::release_hold));
-
-    let probes =
-        Router::new().route("/livez", get(health::get_livez)).route("/readyz", get(health::get_readyz));
-
     let strangers = Router::new()
         .route("/api", any(error::unknown_route))
         .route("/api/", any(error::unknown_route))
         .route("/api/{*rest}", any(error::unknown_route));
-
-    readers
-        .merge(consumers)
-        .merge(builds)
-        .merge(reviewers)
-        .merge(operators)
-        .merge(probes)
+    TABLE
+        .0
+        .clone()
         .merge(strangers)
         .method_not_allowed_fallback(error::wrong_method)
+        .layer(from_fn_with_state((app.clone(), most_bytes as idempotency::MostBytes), idempotency::once))
+        .layer(from_fn(conditional::not_modified))
+        .merge(Router::new().route("/api/docs", get(docs::show_docs)))
         .with_state(app)
+}
+
+/// What is answered, and how it is described: one and the same table, made once.
+static TABLE: LazyLock<(Router<App>, utoipa::openapi::OpenApi)> =
+    LazyLock::new(|| routes().split_for_parts());
+
+/// The table, grouped by caller.
+fn routes() -> OpenApiRouter<App> {
+    let readers = OpenApiRouter::with_openapi(openapi::Info::openapi())
+        .routes(routes!(servers::list_servers))
+        .routes(routes!(servers::get_server))
+        .routes(routes!(servers::list_snapshots))
+        .routes(routes!(catalogs::list_catalogs))
+        .routes(routes!(catalogs::get_catalog))
+        .routes(routes!(catalogs::list_versions))
+        .routes(routes!(catalogs::get_version))
+        .routes(routes!(environments::list_environments))
+        .routes(routes!(environments::get_environment))
+        .routes(routes!(environments::list_moves))
+        .routes(routes!(events::list_events))
+        .routes(routes!(openapi::get_openapi));
+
+    let consumers = OpenApiRouter::new()
+        .routes(routes!(live::get_live_catalog))
+        .routes(routes!(diffs::verify_tools).layer(DefaultBodyLimit::max(DIFF_BYTES)));
+
+    let builds =
+        OpenApiRouter::new().routes(routes!(diffs::make_diff).layer(DefaultBodyLimit::max(DIFF_BYTES)));
+
+    let reviewers = OpenApiRouter::new()
+        .routes(routes!(drafts::list_drafts, drafts::create_draft))
+        .routes(routes!(drafts::get_draft))
+        .routes(routes!(drafts::approve_draft))
+        .routes(routes!(drafts::reject_draft));
+
+    let operators = OpenApiRouter::new()
+        .routes(routes!(environments::promote_version))
+        .routes(routes!(environments::rollback_version))
+        .routes(routes!(environments::release_hold));
+
+    let probes = OpenApiRouter::new().routes(routes!(health::get_livez)).routes(routes!(health::get_readyz));
+
+    readers.merge(consumers).merge(builds).merge(reviewers).merge(operators).merge(probes)
+}
+
+/// The largest body that a route reads.
+fn most_bytes(path: &str) -> usize {
+    if matches!(path, "/api/v1/diff" | "/api/v1/verify") { DIFF_BYTES } else { layers::BODY_BYTES }
 }

@@ -126,7 +126,7 @@ impl App {
                 continue;
             }
             let registered = self.store.registration(name).await?.map(|r| r.spec.source);
-            let named = || settings.servers.iter().find(|(n, _)| n == name).and_then(|(_, s)| s.clone());
+            let named = || settings.servers.iter().find(|s| s.name == *name).and_then(|s| s.source.clone());
             let Some(source) = registered.or_else(named) else {
                 let message = format!("nobody said where server `{name}` is found");
                 return Err(AppError::new(Kind::Conflict, "not-registered", message)

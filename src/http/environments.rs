@@ -1,102 +1,132 @@
-//! Environments: where they point, what is live there, and the moves.
+//! Environments: where they point, and the moves.
 
 use axum::{
     Json,
     extract::State,
-    http::{HeaderMap, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 
 use super::{
     ACTOR, Error,
-    extract::{Body, Generation, IdempotencyKey, Path, Query},
-    wire,
+    catalogs::ListQuery,
+    conditional::{Generation, bytes, generation_tag, of_bytes, tagged},
+    cursor::List,
+    extract::{Body, IdempotencyKey, Path, Query},
+    idempotency::REPLAYED,
+    wire::{self, schema},
 };
 use crate::{
-    app::{App, AppError, Kind, MoveRequest, Overrides, view},
+    app::{App, AppError, Kind, MoveRequest, Overrides, lists::MoveKey},
     catalog::{CatalogVersion, Move},
     name::{CatalogName, EnvironmentName},
 };
 
-/// Every environment and catalog.
+/// Lists environments, by name and catalog.
+///
+/// Each with what is live, what is held, where it may go and where it was.
+#[utoipa::path(
+    get, path = "/api/v1/environments", tag = "environments", params(ListQuery),
+    responses((status = 200, description = "A page of environments.", body = wire::Items<wire::Environment>)),
+    extensions(("x-problems" = json!([]))),
+)]
 pub(super) async fn list_environments(
     State(app): State<App>,
-) -> Result<Json<wire::Items<wire::Environment>>, Error> {
-    Ok(Json(wire::Items::of(app.environments().await?)))
+    Query(query): Query<ListQuery>,
+    uri: Uri,
+) -> Result<Response, Error> {
+    let list = List::new("environments", uri, query.limit, query.cursor.as_deref())?;
+    let page = app.environments_page(&list.slice).await?;
+    Ok(list.answer::<_, wire::Environment>(page))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct CatalogQuery {
+    /// Only for this catalog.
+    #[param(value_type = Option<schema::CatalogName>)]
     catalog: Option<CatalogName>,
 }
 
-/// One environment. Where one catalog lives there (or is asked for), its generation is the ETag.
+/// Reads one environment, an item for each catalog that was ever live there.
+///
+/// Where that is one (or one is asked for), the ETag begins with its generation, which is what a move is made from.
+#[utoipa::path(
+    get, path = "/api/v1/environments/{environment}", tag = "environments",
+    params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "production"), CatalogQuery),
+    responses((status = 200, description = "The environment.", body = wire::Items<wire::Environment>)),
+    extensions(("x-problems" = json!(["unknown-environment", "never-promoted"]))),
+)]
 pub(super) async fn get_environment(
     State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Query(query): Query<CatalogQuery>,
 ) -> Result<Response, Error> {
-    let pages = pages(&app, &environment, query.catalog.as_ref()).await?;
-    let generation = match pages.as_slice() {
-        [page] => Some(page.pointer.generation),
-        _ => None,
-    };
-    let answer = Json(wire::Items::<wire::Environment>::of(pages));
-    Ok(match generation {
-        Some(generation) => ([(header::ETAG, generation_tag(generation))], answer).into_response(),
-        None => answer.into_response(),
-    })
-}
-
-/// What is live: the members of the version the environment points to, for whoever serves tools by it.
-pub(super) async fn get_live_catalog(
-    State(app): State<App>,
-    Path(environment): Path<EnvironmentName>,
-    Query(query): Query<CatalogQuery>,
-    headers: HeaderMap,
-) -> Result<Response, Error> {
-    let pages = pages(&app, &environment, query.catalog.as_ref()).await?;
-    let [page] = pages.as_slice() else {
-        let names: Vec<_> = pages.iter().map(|p| format!("`{}`", p.pointer.catalog)).collect();
-        let message =
-            format!("environment `{environment}` holds {} catalogs: {}", names.len(), names.join(", "));
-        return Err(AppError::new(Kind::Invalid, "ambiguous-catalog", message)
-            .help("add `?catalog=NAME`")
-            .into());
-    };
-    let etag = format!("\"{}\"", page.pointer.digest);
-    let caching = [(header::ETAG, etag.clone()), (header::CACHE_CONTROL, "no-cache".to_owned())];
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    if known.split(',').map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag) {
-        return Ok((StatusCode::NOT_MODIFIED, caching).into_response());
-    }
-    let version = app.version(&page.pointer.catalog, page.pointer.version).await?;
-    Ok((caching, Json(wire::Version::from(version))).into_response())
-}
-
-async fn pages(
-    app: &App,
-    environment: &EnvironmentName,
-    catalog: Option<&CatalogName>,
-) -> Result<Vec<view::EnvironmentPage>, Error> {
-    let mut pages = app.environment(environment).await?;
-    if let Some(catalog) = catalog {
+    let mut pages = app.environment(&environment).await?;
+    if let Some(catalog) = &query.catalog {
         pages.retain(|p| p.pointer.catalog == *catalog);
         if pages.is_empty() {
             let message = format!("catalog `{catalog}` was never live in environment `{environment}`");
             return Err(AppError::new(Kind::NotFound, "never-promoted", message).into());
         }
     }
-    Ok(pages)
+    let generation = match pages.as_slice() {
+        [page] => Some(page.pointer.generation),
+        _ => None,
+    };
+    let bytes = bytes(&wire::Items::<wire::Environment>::of(pages))?;
+    let tag = generation.map_or_else(|| of_bytes(&bytes), |generation| generation_tag(generation, &bytes));
+    Ok(tagged(&tag, "application/json", bytes))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct MovesQuery {
+    /// Only of this catalog.
+    #[param(value_type = Option<schema::CatalogName>)]
+    catalog: Option<CatalogName>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists the moves of an environment, the newest first.
+#[utoipa::path(
+    get, path = "/api/v1/environments/{environment}/moves", tag = "environments",
+    params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "production"), MovesQuery),
+    responses((status = 200, description = "A page of moves.", body = wire::Items<wire::Move>)),
+    extensions(("x-problems" = json!(["unknown-environment", "never-promoted"]))),
+)]
+pub(super) async fn list_moves(
+    State(app): State<App>,
+    Path(environment): Path<EnvironmentName>,
+    Query(query): Query<MovesQuery>,
+    uri: Uri,
+) -> Result<Response, Error> {
+    let name = format!("environments/{environment}/moves");
+    let list = List::<MoveKey>::new(name, uri, query.limit, query.cursor.as_deref())?;
+    let page = app.moves_page(&environment, query.catalog.as_ref(), &list.slice).await?;
+    Ok(list.answer::<_, wire::Move>(page))
+}
+
+/// A move.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct MoveBody {
+    /// May be left out where there is only one.
+    #[schema(value_type = Option<schema::CatalogName>)]
     catalog: Option<CatalogName>,
+    /// Where to.
+    #[schema(value_type = schema::CatalogVersion)]
     version: CatalogVersion,
+    /// Why, for whoever reads the history.
+    #[schema(pattern = r"\S")]
     reason: String,
     /// Promotions only: go on where the servers serve something else, and record what.
     #[serde(default)]
@@ -122,6 +152,15 @@ impl MoveBody {
 }
 
 /// Moves the pointer to an approved version.
+///
+/// From the generation that the caller saw; `"0"` where nothing was ever live.
+#[utoipa::path(
+    post, path = "/api/v1/environments/{environment}/promote", tag = "environments",
+    params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "staging")),
+    request_body(content = MoveBody, example = json!({"version": "2026.11.30", "reason": "try the additions"})),
+    responses((status = 200, description = "The move; its generation is what the next one is made from.", body = wire::Move)),
+    extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "unknown-version", "already-live", "held"]))),
+)]
 pub(super) async fn promote_version(
     State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
@@ -129,10 +168,20 @@ pub(super) async fn promote_version(
     IdempotencyKey(key): IdempotencyKey,
     Body(body): Body<MoveBody>,
 ) -> Result<Response, Error> {
-    Ok(moved(app.promote(&body.request(environment, generation, key)).await?))
+    let again = is_answered(&app, key.as_deref()).await?;
+    Ok(moved(app.promote(&body.request(environment, generation, key)).await?, again))
 }
 
 /// Moves the pointer back to a version that was live there before.
+///
+/// The version that is left is held: it is not promoted again until the hold is released.
+#[utoipa::path(
+    post, path = "/api/v1/environments/{environment}/rollback", tag = "environments",
+    params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "staging")),
+    request_body(content = MoveBody, example = json!({"version": "2026.11.30", "reason": "orders fail since 14:00"})),
+    responses((status = 200, description = "The move; its generation is what the next one is made from.", body = wire::Move)),
+    extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "unknown-version", "already-live", "never-live", "held"]))),
+)]
 pub(super) async fn rollback_version(
     State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
@@ -140,18 +189,33 @@ pub(super) async fn rollback_version(
     IdempotencyKey(key): IdempotencyKey,
     Body(body): Body<MoveBody>,
 ) -> Result<Response, Error> {
-    Ok(moved(app.rollback(&body.request(environment, generation, key)).await?))
+    let again = is_answered(&app, key.as_deref()).await?;
+    Ok(moved(app.rollback(&body.request(environment, generation, key)).await?, again))
 }
 
-#[derive(Deserialize)]
+/// The release of a hold.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseBody {
+    /// May be left out where there is only one.
+    #[schema(value_type = Option<schema::CatalogName>)]
     catalog: Option<CatalogName>,
+    /// May be left out where only one is held.
+    #[schema(value_type = Option<schema::CatalogVersion>)]
     version: Option<CatalogVersion>,
+    /// Why, for whoever reads the history.
+    #[schema(pattern = r"\S")]
     reason: String,
 }
 
 /// Lets a held version be promoted again.
+#[utoipa::path(
+    post, path = "/api/v1/environments/{environment}/release-hold", tag = "environments",
+    params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "staging")),
+    request_body(content = ReleaseBody, example = json!({"reason": "what was wrong is mended"})),
+    responses((status = 204, description = "It is not held any more.")),
+    extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "never-live", "not-held", "version-needed"]))),
+)]
 pub(super) async fn release_hold(
     State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
@@ -163,10 +227,19 @@ pub(super) async fn release_hold(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn moved(done: Move) -> Response {
-    ([(header::ETAG, generation_tag(done.generation))], Json(wire::Move::from(done))).into_response()
+/// Whether a move was made under this key before, so that its answer is a repetition.
+async fn is_answered(app: &App, key: Option<&str>) -> Result<bool, Error> {
+    match key {
+        Some(key) => Ok(app.is_answered(key).await?),
+        None => Ok(false),
+    }
 }
 
-fn generation_tag(generation: i64) -> String {
-    format!("\"{generation}\"")
+fn moved(done: Move, again: bool) -> Response {
+    let tag = format!("\"{}\"", done.generation);
+    let mut response = ([(header::ETAG, tag)], Json(wire::Move::from(done))).into_response();
+    if again {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
 }

@@ -9,7 +9,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
+use super::request_id;
 use crate::app::{AppError, Kind};
 
 /// Why a request was not answered.
@@ -35,9 +37,20 @@ pub enum Error {
     /// The query string cannot be read.
     #[error("the query {0}")]
     InvalidQuery(String),
+    /// The cursor is of another list, or none.
+    #[error("the cursor {0}")]
+    InvalidCursor(String),
     /// The body cannot be read.
     #[error("the body {0}")]
     InvalidBody(String),
+    /// A member of the body cannot be read.
+    #[error("the body cannot be read: {cause}")]
+    InvalidMember {
+        /// Where it stands, a JSON Pointer.
+        pointer: String,
+        /// Why not.
+        cause: String,
+    },
     /// The body is not said to be JSON.
     #[error("the body has the content type `{0}`; this route reads application/json")]
     WrongContentType(String),
@@ -46,15 +59,21 @@ pub enum Error {
     BodyTooLarge,
     /// A pointer move without the generation that the caller saw.
     #[error(
-        "the header `If-Match` is missing; a pointer is moved only from the generation that the caller saw"
+        "the header `If-Match` is missing; what others may change is changed only from the state that was seen"
     )]
     MissingIfMatch,
     /// A generation that is none.
     #[error("the header `If-Match` is `{0}`, which names no generation")]
+    InvalidGeneration(String),
+    /// What is no list of strong tags.
+    #[error("the header `If-Match` is `{0}`, which names no ETag")]
     InvalidIfMatch(String),
     /// A header of more or other characters than are kept.
     #[error("the header `Idempotency-Key` is no printable ASCII of 1 to 128 characters")]
     InvalidIdempotencyKey,
+    /// The first request under a key is not answered yet.
+    #[error("the first request with this idempotency key is still being worked on")]
+    InFlight,
     /// A browser sent this from another site.
     #[error("the request comes from another site than this one")]
     CrossOrigin,
@@ -82,9 +101,13 @@ impl Error {
             Self::WrongMethod { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::InvalidPath(_)
             | Self::InvalidQuery(_)
+            | Self::InvalidCursor(_)
             | Self::InvalidBody(_)
+            | Self::InvalidMember { .. }
+            | Self::InvalidGeneration(_)
             | Self::InvalidIfMatch(_)
             | Self::InvalidIdempotencyKey => StatusCode::BAD_REQUEST,
+            Self::InFlight => StatusCode::CONFLICT,
             Self::WrongContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MissingIfMatch => StatusCode::PRECONDITION_REQUIRED,
@@ -102,11 +125,13 @@ impl Error {
             Self::WrongMethod { .. } => "wrong-method",
             Self::InvalidPath(_) => "invalid-path",
             Self::InvalidQuery(_) => "invalid-query",
-            Self::InvalidBody(_) => "invalid-body",
+            Self::InvalidCursor(_) => "invalid-cursor",
+            Self::InvalidBody(_) | Self::InvalidMember { .. } => "invalid-body",
             Self::WrongContentType(_) => "wrong-content-type",
             Self::BodyTooLarge => "body-too-large",
             Self::MissingIfMatch => "missing-if-match",
-            Self::InvalidIfMatch(_) => "invalid-if-match",
+            Self::InvalidGeneration(_) | Self::InvalidIfMatch(_) => "invalid-if-match",
+            Self::InFlight => "idempotency-key-in-flight",
             Self::InvalidIdempotencyKey => "invalid-idempotency-key",
             Self::CrossOrigin => "cross-origin",
             Self::ForeignHost(_) => "foreign-host",
@@ -118,10 +143,19 @@ impl Error {
         match self {
             Self::App(e) => e.help.clone(),
             Self::MissingIfMatch | Self::InvalidIfMatch(_) => {
-                "GET the environment, read its `generation` (also its ETag) and send it as `If-Match: \"3\"`; \
+                "GET it, look at it, and send its `ETag` as `If-Match`; of an environment its `generation` will do, \
+                 `\"3\"`, which is `\"0\"` where nothing was ever live"
+                    .to_owned()
+            }
+            Self::InvalidGeneration(_) => {
+                "GET the environment, read its `generation` (its ETag begins with it) and send it as `If-Match: \"3\"`; \
                  where nothing was ever live, that is `\"0\"`"
                     .to_owned()
             }
+            Self::InvalidCursor(_) => {
+                "send back the `next` of a page of this list as it came, or leave the cursor out to begin".to_owned()
+            }
+            Self::InFlight => "send it again in a second; its answer comes back then".to_owned(),
             Self::WrongContentType(_) => "send `Content-Type: application/json`".to_owned(),
             Self::CrossOrigin => "send it from this service's own pages, or without a browser".to_owned(),
             Self::ForeignHost(_) => "ask for it as localhost, 127.0.0.1 or [::1]".to_owned(),
@@ -130,9 +164,23 @@ impl Error {
             | Self::InvalidPath(_)
             | Self::InvalidQuery(_)
             | Self::InvalidBody(_)
+            | Self::InvalidMember { .. }
             | Self::BodyTooLarge
             | Self::InvalidIdempotencyKey
             | Self::Panicked(_) => String::new(),
+        }
+    }
+
+    /// What exactly is wrong with a body.
+    fn faults(&self) -> Vec<Fault> {
+        let fault = |pointer: &str, detail: &str| {
+            vec![Fault { pointer: pointer.to_owned(), detail: detail.to_owned() }]
+        };
+        match self {
+            Self::InvalidMember { pointer, cause } => fault(pointer, cause),
+            Self::InvalidBody(_) => fault("", &self.to_string()),
+            Self::App(e) if e.code == "empty-reason" => fault("/reason", &e.message),
+            _ => Vec::new(),
         }
     }
 
@@ -150,16 +198,42 @@ impl Error {
     }
 }
 
-/// The document.
-#[derive(Serialize)]
-struct Problem {
+/// Why a request was not answered (RFC 9457).
+#[derive(Serialize, ToSchema)]
+pub(super) struct Problem {
+    /// The same for every problem of one code.
+    #[schema(examples("/errors/stale-generation"))]
     r#type: String,
+    /// The code in words.
     title: String,
+    /// The status of the answer.
     status: u16,
+    /// What went wrong, naming the object and the cause.
     detail: String,
-    code: &'static str,
+    /// What programs look at; it never changes its meaning.
+    code: String,
+    /// The next step.
     #[serde(skip_serializing_if = "String::is_empty")]
+    #[schema(required = false)]
     help: String,
+    /// What the log calls the request; the answer's `X-Request-Id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    request_id: Option<String>,
+    /// What exactly is wrong with the body.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    errors: Vec<Fault>,
+}
+
+/// One thing that is wrong with a body.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Fault {
+    /// Where it stands, a JSON Pointer (RFC 6901); empty for the body as a whole.
+    #[schema(examples("/version"))]
+    pointer: String,
+    /// What is wrong with it.
+    detail: String,
 }
 
 impl IntoResponse for Error {
@@ -170,13 +244,19 @@ impl IntoResponse for Error {
             title: code.replace('-', " "),
             status: status.as_u16(),
             detail: self.detail(),
-            code,
+            code: code.to_owned(),
             help: self.help(),
+            request_id: request_id::current(),
+            errors: self.faults(),
         };
         // A struct of texts and a number always serialises; an empty body would still carry the status.
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let json = HeaderValue::from_static("application/problem+json");
-        (status, [(header::CONTENT_TYPE, json)], Body::from(body)).into_response()
+        let mut response = (status, [(header::CONTENT_TYPE, json)], Body::from(body)).into_response();
+        if matches!(self, Self::InFlight) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
     }
 }
 

@@ -10,8 +10,10 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+use serde_path_to_error::Segment;
 
-use super::Error;
+use super::{Error, idempotency};
 use crate::catalog::draft::{self, InvalidDraft};
 
 /// The named parts of the path.
@@ -81,10 +83,32 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(Error::InvalidBody("is no JSON object".to_owned()));
         }
-        serde_json::from_slice(&bytes)
-            .map(Self)
-            .map_err(|e| Error::InvalidBody(format!("cannot be read: {e}")))
+        let mut text = serde_json::Deserializer::from_slice(&bytes);
+        let body = serde_path_to_error::deserialize(&mut text).map_err(|e| {
+            let pointer = pointer(e.path());
+            let cause = e.into_inner();
+            match cause.classify() {
+                Category::Data => Error::InvalidMember { pointer, cause: cause.to_string() },
+                Category::Io | Category::Syntax | Category::Eof => unreadable(&cause),
+            }
+        })?;
+        text.end().map_err(|e| unreadable(&e))?;
+        Ok(Self(body))
     }
+}
+
+fn unreadable(cause: &serde_json::Error) -> Error {
+    Error::InvalidBody(format!("cannot be read: {cause}"))
+}
+
+/// A path into a body as a JSON Pointer.
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    let part = |segment: &Segment| match segment {
+        Segment::Seq { index } => format!("/{index}"),
+        Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        Segment::Enum { .. } | Segment::Unknown => String::new(),
+    };
+    path.iter().map(part).collect()
 }
 
 fn content_type(headers: &HeaderMap) -> Result<(), Error> {
@@ -96,36 +120,12 @@ fn content_type(headers: &HeaderMap) -> Result<(), Error> {
     Err(Error::WrongContentType(text.to_owned()))
 }
 
-/// The generation that the caller saw, from `If-Match: "3"`.
-pub(super) struct Generation(pub(super) i64);
-
-impl<S: Send + Sync> FromRequestParts<S> for Generation {
-    type Rejection = Error;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
-        let header = parts.headers.get(header::IF_MATCH).ok_or(Error::MissingIfMatch)?;
-        let text = header.to_str().unwrap_or_default();
-        // `*` and lists are refused: a move from "whatever is there" is what the header exists to prevent.
-        let digits = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or_default();
-        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        match digits.parse() {
-            Ok(generation) if plain => Ok(Self(generation)),
-            _ => Err(Error::InvalidIfMatch(text.to_owned())),
-        }
-    }
-}
-
 /// `Idempotency-Key`, where one is sent.
 pub(super) struct IdempotencyKey(pub(super) Option<String>);
 
 impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
     type Rejection = Error;
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
-        let Some(header) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
-        let key = header.to_str().map_err(|_| Error::InvalidIdempotencyKey)?;
-        if (1..=128).contains(&key.len()) {
-            Ok(Self(Some(key.to_owned())))
-        } else {
-            Err(Error::InvalidIdempotencyKey)
-        }
+        idempotency::key(&parts.headers).map(Self)
     }
 }

@@ -1,4 +1,4 @@
-//! What surrounds the API and the pages alike: a span per request, a problem for a panic, a limit for bodies, and the
+//! What surrounds the API and the pages alike: a name and a span per request, a problem for a panic, a limit for bodies, and the
 //! two guards that a service on loopback needs against web pages open in the same browser.
 
 use std::{any::Any, net::SocketAddr};
@@ -16,10 +16,10 @@ use tower_http::{
     trace::TraceLayer,
 };
 
-use super::Error;
+use super::{Error, request_id};
 
 /// No body of a form or of a decision comes near this.
-const BODY_BYTES: usize = 64 << 10;
+pub(super) const BODY_BYTES: usize = 64 << 10;
 
 /// Wraps the API, the pages, or both. `bound` is the address the service listens on: on loopback, only names of this
 /// machine are answered, because a page of another site can point its own name at 127.0.0.1 and would then count as
@@ -32,7 +32,14 @@ pub fn layers(router: Router, bound: SocketAddr) -> Router {
     router
         .layer(CatchPanicLayer::custom(panicked))
         // A failed request is logged where the cause is known, not a second time here.
-        .layer(TraceLayer::new_for_http().on_failure(()))
+        .layer(TraceLayer::new_for_http().make_span_with(span).on_failure(()))
+        .layer(from_fn(request_id::named))
+}
+
+/// The span that what happens within a request is logged in: of the highest level, so that no filter takes the name away.
+fn span(request: &Request) -> tracing::Span {
+    let id = request_id::given(request.headers()).unwrap_or_default();
+    tracing::error_span!("request", id, method = %request.method(), path = request.uri().path())
 }
 
 fn panicked(panic: Box<dyn Any + Send>) -> Response {

@@ -1,25 +1,34 @@
 //! The API's JSON, built from the core's types so that these can change without changing what callers read. Times are
 //! RFC 3339 in UTC; what does not apply is absent.
 //!
-//! Reports, digests, provenance and evidence stand here as the core writes them: their form is a promise already.
+//! Reports, digests, provenance and evidence stand here as the core writes them: their form is a promise already, and
+//! `schema` describes it.
 
 mod catalogs;
 mod environments;
 mod events;
+pub(super) mod schema;
 mod servers;
+mod verify;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
-pub use catalogs::{Approved, Catalog, CatalogSummary, Draft, Version};
+pub use catalogs::{Approved, Catalog, CatalogSummary, Draft, DraftSummary, Version, VersionSummary};
 pub use environments::{Environment, Move, Pointer};
 pub use events::Event;
-pub use servers::{Server, ServerSummary};
+pub use servers::{Listing, Server, ServerSummary};
+pub use verify::Verified;
 
-/// A list. An object, so that paging can be added without breaking anybody.
-#[derive(Serialize)]
+/// A list, or a page of one.
+#[derive(Serialize, ToSchema)]
 pub struct Items<T> {
     /// What was asked for.
     pub items: Vec<T>,
+    /// The cursor of the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub next: Option<String>,
 }
 
 impl<T> Items<T> {
@@ -28,6 +37,6 @@ impl<T> Items<T> {
     where
         T: From<F>,
     {
-        Self { items: items.into_iter().map(T::from).collect() }
+        Self { items: items.into_iter().map(T::from).collect(), next: None }
     }
 }

@@ -9,6 +9,8 @@ use serde_json::Value;
 use toolpact::{app::App, http, web};
 use tower::ServiceExt as _;
 
+use crate::api::description::conforms;
+
 /// A request to be changed and sent.
 pub(crate) struct Ask {
     method: Method,
@@ -74,8 +76,13 @@ impl Answer {
 }
 
 /// Asks both faces of a service on loopback.
+///
+/// Whatever the API answers has to be as its description says.
 pub(crate) async fn answer(app: &App, ask: Ask) -> Answer {
-    sent(http::router(app.clone()).merge(web::router(app.clone())), ask).await
+    let (method, path) = (ask.method.clone(), ask.path.clone());
+    let answer = sent(http::router(app.clone()).merge(web::router(app.clone())), ask).await;
+    conforms(&method, &path, &answer);
+    answer
 }
 
 /// Asks a router behind the common layers, on loopback.

@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::Pointer;
+use super::{Pointer, schema};
 use crate::{
     app::view,
     catalog::{
@@ -17,20 +18,24 @@ use crate::{
 };
 
 /// A catalog at a glance.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogSummary {
+    #[schema(value_type = schema::CatalogName)]
     name: CatalogName,
+    #[schema(value_type = Vec<schema::ServerName>)]
     servers: Vec<ServerName>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::CatalogVersion>, nullable = false)]
     latest: Option<CatalogVersion>,
     pending: Vec<PendingDraft>,
 }
 
 /// A draft that waits.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct PendingDraft {
     id: i64,
+    #[schema(value_type = schema::Level)]
     verdict: Verdict,
 }
 
@@ -46,10 +51,13 @@ impl From<view::CatalogSummary> for CatalogSummary {
 }
 
 /// A catalog with everything that leads further.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Catalog {
+    #[schema(value_type = schema::CatalogName)]
     name: CatalogName,
+    #[schema(value_type = schema::Policy)]
     policy: Policy,
+    #[schema(value_type = Vec<schema::ServerName>)]
     servers: Vec<ServerName>,
     versions: Vec<VersionSummary>,
     drafts: Vec<DraftSummary>,
@@ -70,10 +78,12 @@ impl From<view::CatalogPage> for Catalog {
 }
 
 /// A version without its members.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionSummary {
+    #[schema(value_type = schema::CatalogVersion)]
     version: CatalogVersion,
+    #[schema(value_type = schema::Digest)]
     digest: Digest,
     tools: usize,
     approved_by: String,
@@ -95,12 +105,15 @@ impl From<catalog::Version> for VersionSummary {
 }
 
 /// A draft without its content.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DraftSummary {
     id: i64,
+    #[schema(value_type = schema::DraftStatus)]
     status: DraftStatus,
+    #[schema(value_type = schema::Level)]
     verdict: Verdict,
+    #[schema(value_type = schema::Digest)]
     digest: Digest,
     created_by: String,
     created_at: DateTime<Utc>,
@@ -120,19 +133,25 @@ impl From<catalog::Draft> for DraftSummary {
 }
 
 /// One tool of a version or draft.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::ServerName>, nullable = false)]
     server: Option<ServerName>,
     tool: String,
+    #[schema(value_type = schema::ContractVersion)]
     contract_version: ContractVersion,
+    #[schema(value_type = schema::Compatibility)]
     compatibility: Compatibility,
+    #[schema(value_type = schema::ReleaseStatus)]
     status: ReleaseStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Digests>, nullable = false)]
     digests: Option<Digests>,
     /// The raw digest in the spelling of SEP-3140 (draft).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     content_hash: Option<String>,
 }
 
@@ -151,17 +170,22 @@ impl From<catalog::Member> for Member {
 }
 
 /// An approved version.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Version {
+    #[schema(value_type = schema::CatalogName)]
     catalog: CatalogName,
+    #[schema(value_type = schema::CatalogVersion)]
     version: CatalogVersion,
+    #[schema(value_type = schema::Digest)]
     digest: Digest,
     /// The canonicalisation policy under which the members' digests were made.
     digest_policy: String,
     members: Vec<Member>,
+    #[schema(value_type = Vec<schema::ServerPin>)]
     servers: Vec<ServerPin>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     draft: Option<i64>,
     approved_by: String,
     approved_at: DateTime<Utc>,
@@ -186,23 +210,30 @@ impl From<catalog::Version> for Version {
 }
 
 /// A draft with its report.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Draft {
     id: i64,
+    #[schema(value_type = schema::CatalogName)]
     catalog: CatalogName,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::CatalogVersion>, nullable = false)]
     base: Option<CatalogVersion>,
+    #[schema(value_type = schema::DraftStatus)]
     status: DraftStatus,
+    #[schema(value_type = schema::Digest)]
     digest: Digest,
     /// The canonicalisation policy under which the members' digests were made.
     digest_policy: String,
     members: Vec<Member>,
+    #[schema(value_type = Vec<schema::ServerPin>)]
     servers: Vec<ServerPin>,
+    #[schema(value_type = schema::Report)]
     report: Report,
     created_by: String,
     created_at: DateTime<Utc>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     decision: Option<Decision>,
 }
 
@@ -222,12 +253,13 @@ impl From<view::Approved> for Approved {
 }
 
 /// How a draft ended.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Decision {
     by: String,
     at: DateTime<Utc>,
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::CatalogVersion>, nullable = false)]
     version: Option<CatalogVersion>,
 }
 

@@ -2,7 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use utoipa::ToSchema;
 
+use super::schema;
 use crate::{
     app::view,
     catalog::{self, CatalogVersion, MoveKind},
@@ -11,15 +13,20 @@ use crate::{
 };
 
 /// Where an environment points.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pointer {
+    #[schema(value_type = schema::EnvironmentName)]
     environment: EnvironmentName,
+    #[schema(value_type = schema::CatalogName)]
     catalog: CatalogName,
+    #[schema(value_type = schema::CatalogVersion)]
     version: CatalogVersion,
+    #[schema(value_type = schema::Digest)]
     digest: Digest,
     generation: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::CatalogVersion>, nullable = false)]
     hold: Option<CatalogVersion>,
     moved_by: String,
     moved_at: DateTime<Utc>,
@@ -41,13 +48,16 @@ impl From<catalog::EnvironmentPointer> for Pointer {
 }
 
 /// An environment's pointer for one catalog, with where it may go and where it was.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Environment {
     #[serde(flatten)]
     pointer: Pointer,
+    #[schema(value_type = Vec<schema::CatalogVersion>)]
     holds: Vec<CatalogVersion>,
+    #[schema(value_type = Vec<schema::CatalogVersion>)]
     promotable: Vec<CatalogVersion>,
+    #[schema(value_type = Vec<schema::CatalogVersion>)]
     rollback_targets: Vec<CatalogVersion>,
     history: Vec<Move>,
 }
@@ -65,14 +75,19 @@ impl From<view::EnvironmentPage> for Environment {
 }
 
 /// One move of a pointer.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Move {
+    #[schema(value_type = schema::EnvironmentName)]
     environment: EnvironmentName,
+    #[schema(value_type = schema::CatalogName)]
     catalog: CatalogName,
     generation: i64,
+    #[schema(value_type = schema::MoveKind)]
     kind: MoveKind,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::CatalogVersion>, nullable = false)]
     from: Option<CatalogVersion>,
+    #[schema(value_type = schema::CatalogVersion)]
     to: CatalogVersion,
     reason: String,
     actor: String,

@@ -3,11 +3,13 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
+use super::schema;
 use crate::{catalog, json::Digest};
 
 /// One row of the audit log.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Event {
     seq: i64,
     at: DateTime<Utc>,
@@ -15,7 +17,9 @@ pub struct Event {
     kind: String,
     subject: String,
     data: Value,
+    #[schema(value_type = schema::Digest)]
     previous: Digest,
+    #[schema(value_type = schema::Digest)]
     digest: Digest,
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
+use super::schema;
 use crate::{
     app::view,
     catalog::alias::{AliasHost, Warning},
@@ -16,18 +18,24 @@ use crate::{
 };
 
 /// A server at a glance.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerSummary {
+    #[schema(value_type = schema::ServerName)]
     name: ServerName,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     last: Option<Listing>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     last_ok: Option<Listing>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     asked: Option<DateTime<Utc>>,
+    #[schema(value_type = Vec<schema::SplitView>)]
     split_views: Vec<view::SplitView>,
 }
 
@@ -45,16 +53,20 @@ impl From<view::ServerSummary> for ServerSummary {
 }
 
 /// A server with its listings and the tools of the newest good one.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Server {
+    #[schema(value_type = schema::ServerName)]
     name: ServerName,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     asked: Option<DateTime<Utc>>,
     listings: Vec<Listing>,
     tools: Vec<Tool>,
+    #[schema(value_type = Vec<schema::SplitView>)]
     split_views: Vec<view::SplitView>,
 }
 
@@ -72,18 +84,24 @@ impl From<view::ServerPage> for Server {
 }
 
 /// One listing and how it ended.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listing {
     id: i64,
     at: DateTime<Utc>,
+    #[schema(value_type = schema::Outcome)]
     outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Digest>, nullable = false)]
     digest: Option<Digest>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     tools: Option<usize>,
+    #[schema(value_type = schema::Provenance)]
     provenance: Provenance,
+    #[schema(value_type = schema::Evidence)]
     evidence: Evidence,
+    #[schema(value_type = Vec<schema::SurfaceRow>)]
     surfaces: Vec<view::SurfaceRow>,
     primary: bool,
 }
@@ -105,13 +123,16 @@ impl From<view::ListingRow> for Listing {
 }
 
 /// A tool as received, with its digests and the names that hosts give to it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     name: String,
+    #[schema(value_type = schema::Digests)]
     digests: Digests,
+    #[schema(value_type = schema::Aliases)]
     aliases: BTreeMap<AliasHost, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::AliasWarning>)]
     alias_warnings: Vec<Warning>,
     tool: Value,
 }

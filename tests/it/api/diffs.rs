@@ -56,7 +56,13 @@ async fn what_is_no_tools_list_is_refused_by_the_name_of_its_side() {
       "title": "invalid body",
       "status": 400,
       "detail": "the body cannot be read: missing field `candidate` at line 1 column 15",
-      "code": "invalid-body"
+      "code": "invalid-body",
+      "errors": [
+        {
+          "pointer": "",
+          "detail": "missing field `candidate` at line 1 column 15"
+        }
+      ]
     }
     "#);
     let assume = json!({"baseline": [], "candidate": [], "assume": "hope"});
@@ -67,7 +73,13 @@ async fn what_is_no_tools_list_is_refused_by_the_name_of_its_side() {
       "title": "invalid body",
       "status": 400,
       "detail": "the body cannot be read: unknown variant `hope`, expected `declared` or `strict` at line 1 column 45",
-      "code": "invalid-body"
+      "code": "invalid-body",
+      "errors": [
+        {
+          "pointer": "/assume",
+          "detail": "unknown variant `hope`, expected `declared` or `strict` at line 1 column 45"
+        }
+      ]
     }
     "#);
 }
@@ -111,8 +123,14 @@ async fn recorded_calls_are_held_against_both_lists() {
       "type": "/errors/invalid-body",
       "title": "invalid body",
       "status": 400,
-      "detail": "the body has `calls` that are no array",
-      "code": "invalid-body"
+      "detail": "the body cannot be read: `calls` is no array",
+      "code": "invalid-body",
+      "errors": [
+        {
+          "pointer": "/calls",
+          "detail": "`calls` is no array"
+        }
+      ]
     }
     "#);
     let deep: Value = serde_json::from_str(&("[".repeat(110) + &"]".repeat(110))).expect("JSON");

@@ -1,15 +1,22 @@
 //! Drafts: made, read, approved and rejected.
 
 use insta::assert_snapshot;
-use serde_json::json;
+use serde_json::{Value, json};
+use toolpact::app::App;
 
 use super::{check, check_parts};
 use crate::{
-    ask::{get, post},
+    ask::{Ask, answer, get, post},
     seed,
 };
 
 const DRAFT: &str = "/api/v1/catalogs/shop/drafts/4";
+
+/// A decision on the draft as it is now.
+async fn decide(app: &App, verb: &str, body: Value) -> Ask {
+    let tag = answer(app, get(DRAFT)).await.header("etag").to_owned();
+    post(&format!("{DRAFT}/{verb}"), body).header("if-match", &tag)
+}
 
 #[tokio::test]
 async fn an_unknown_draft_is_not_found() {
@@ -25,7 +32,7 @@ async fn an_unknown_draft_is_not_found() {
       "help": "its newest draft is d-4"
     }
     "#);
-    assert_snapshot!(check(&app, post("/api/v1/catalogs/shop/drafts/99/reject", json!({"reason": "x"}))).await, @r#"
+    assert_snapshot!(check(&app, post("/api/v1/catalogs/shop/drafts/99/reject", json!({"reason": "x"})).header("if-match", "\"x\"")).await, @r#"
     404 content-type=application/problem+json
     {
       "type": "/errors/unknown-draft",
@@ -100,8 +107,8 @@ async fn a_draft_is_made_of_the_latest_snapshots() {
 #[tokio::test]
 async fn an_approval_needs_a_reason_and_the_acceptance_of_what_breaks() {
     let app = seed::story().await;
-    let approve = |body| post(&format!("{DRAFT}/approve"), body);
-    assert_snapshot!(check(&app, approve(json!({"reason": ""}))).await, @r#"
+    let approve = async |body| decide(&app, "approve", body).await;
+    assert_snapshot!(check(&app, approve(json!({"reason": ""})).await).await, @r#"
     400 content-type=application/problem+json
     {
       "type": "/errors/empty-reason",
@@ -109,10 +116,16 @@ async fn an_approval_needs_a_reason_and_the_acceptance_of_what_breaks() {
       "status": 400,
       "detail": "the reason is empty",
       "code": "empty-reason",
-      "help": "say why, for whoever reads the history"
+      "help": "say why, for whoever reads the history",
+      "errors": [
+        {
+          "pointer": "/reason",
+          "detail": "the reason is empty"
+        }
+      ]
     }
     "#);
-    assert_snapshot!(check(&app, approve(json!({"reason": "go"}))).await, @r#"
+    assert_snapshot!(check(&app, approve(json!({"reason": "go"})).await).await, @r#"
     422 content-type=application/problem+json
     {
       "type": "/errors/policy-blocks",
@@ -123,15 +136,15 @@ async fn an_approval_needs_a_reason_and_the_acceptance_of_what_breaks() {
       "help": "accept the findings with a reason, or reject the draft"
     }
     "#);
-    let accepted = || approve(json!({"reason": "all callers moved", "acceptBreaking": true}));
-    assert_snapshot!(check_parts(&app, accepted(), &["/version", "/draft", "/approvedBy", "/reason"]).await, @r#"
+    let accepted = async || approve(json!({"reason": "all callers moved", "acceptBreaking": true})).await;
+    assert_snapshot!(check_parts(&app, accepted().await, &["/version", "/draft", "/approvedBy", "/reason"]).await, @r#"
     201 content-type=application/json location=/api/v1/catalogs/shop/versions/2026.11.30
     /version: "2026.11.30"
     /draft: 4
     /approvedBy: "api"
     /reason: "all callers moved"
     "#);
-    assert_snapshot!(check(&app, accepted()).await, @r#"
+    assert_snapshot!(check(&app, accepted().await).await, @r#"
     409 content-type=application/problem+json
     {
       "type": "/errors/draft-decided",
@@ -147,11 +160,11 @@ async fn an_approval_needs_a_reason_and_the_acceptance_of_what_breaks() {
 #[tokio::test]
 async fn a_rejection_is_final() {
     let app = seed::story().await;
-    let reject = || post(&format!("{DRAFT}/reject"), json!({"reason": "keep `all`"}));
-    assert_snapshot!(check_parts(&app, reject(), &["/status", "/decision"]).await, @r#"
+    let reject = async || decide(&app, "reject", json!({"reason": "keep `all`"})).await;
+    assert_snapshot!(check_parts(&app, reject().await, &["/status", "/decision"]).await, @r#"
     200 content-type=application/json
     /status: "rejected"
     /decision: {"by":"api","at":"2026-11-30T12:00:00Z","reason":"keep `all`"}
     "#);
-    assert!(check(&app, reject()).await.starts_with("409 "));
+    assert!(check(&app, reject().await).await.starts_with("409 "));
 }

@@ -110,7 +110,13 @@ async fn bodies_are_read_strictly() {
       "title": "invalid body",
       "status": 400,
       "detail": "the body cannot be read: EOF while parsing an object at line 1 column 1",
-      "code": "invalid-body"
+      "code": "invalid-body",
+      "errors": [
+        {
+          "pointer": "",
+          "detail": "the body cannot be read: EOF while parsing an object at line 1 column 1"
+        }
+      ]
     }
     "#);
     assert_snapshot!(check(&app, promote("[\"shop\",\"2026.11.26\",\"why\"]")).await, @r#"
@@ -120,7 +126,13 @@ async fn bodies_are_read_strictly() {
       "title": "invalid body",
       "status": 400,
       "detail": "the body is no JSON object",
-      "code": "invalid-body"
+      "code": "invalid-body",
+      "errors": [
+        {
+          "pointer": "",
+          "detail": "the body is no JSON object"
+        }
+      ]
     }
     "#);
     assert_snapshot!(check(&app, promote(r#"{"version":"2026.11.26","reason":"why","force":true}"#)).await, @r#"
@@ -130,7 +142,13 @@ async fn bodies_are_read_strictly() {
       "title": "invalid body",
       "status": 400,
       "detail": "the body cannot be read: unknown field `force`, expected one of `catalog`, `version`, `reason`, `recordProbe`, `emergency` at line 1 column 46",
-      "code": "invalid-body"
+      "code": "invalid-body",
+      "errors": [
+        {
+          "pointer": "/force",
+          "detail": "unknown field `force`, expected one of `catalog`, `version`, `reason`, `recordProbe`, `emergency` at line 1 column 46"
+        }
+      ]
     }
     "#);
     assert_snapshot!(check(&app, promote(r#"{"version":"tomorrow","reason":"why"}"#)).await, @r#"
@@ -140,7 +158,13 @@ async fn bodies_are_read_strictly() {
       "title": "invalid body",
       "status": 400,
       "detail": "the body cannot be read: `tomorrow` is no catalogVersion; one is a date such as 2026.11.30, the second of that day 2026.11.30.1 at line 1 column 21",
-      "code": "invalid-body"
+      "code": "invalid-body",
+      "errors": [
+        {
+          "pointer": "/version",
+          "detail": "`tomorrow` is no catalogVersion; one is a date such as 2026.11.30, the second of that day 2026.11.30.1 at line 1 column 21"
+        }
+      ]
     }
     "#);
     assert_snapshot!(check(&app, promote("{}").header("content-type", "text/plain")).await, @r#"

@@ -71,7 +71,7 @@ async fn an_environment_shows_its_generation_as_etag() {
         "/items/0/history/0",
     ];
     assert_snapshot!(check_parts(&app, get("/api/v1/environments/production"), &parts).await, @r#"
-    200 content-type=application/json etag="3"
+    200 content-type=application/json etag="3-…"
     /items/0/version: "2026.11.26"
     /items/0/generation: 3
     /items/0/hold: "2026.11.28"
@@ -97,9 +97,9 @@ async fn a_move_needs_the_generation_that_was_seen() {
       "type": "/errors/missing-if-match",
       "title": "missing if match",
       "status": 428,
-      "detail": "the header `If-Match` is missing; a pointer is moved only from the generation that the caller saw",
+      "detail": "the header `If-Match` is missing; what others may change is changed only from the state that was seen",
       "code": "missing-if-match",
-      "help": "GET the environment, read its `generation` (also its ETag) and send it as `If-Match: \"3\"`; where nothing was ever live, that is `\"0\"`"
+      "help": "GET it, look at it, and send its `ETag` as `If-Match`; of an environment its `generation` will do, `\"3\"`, which is `\"0\"` where nothing was ever live"
     }
     "#);
     for tag in ["3", "\"x\"", "*", "W/\"2\"", "\"2\", \"3\"", "\"-1\"", "\"+2\""] {
@@ -189,7 +189,13 @@ async fn a_move_needs_a_reason() {
       "status": 400,
       "detail": "the reason is empty",
       "code": "empty-reason",
-      "help": "say why, for whoever reads the history"
+      "help": "say why, for whoever reads the history",
+      "errors": [
+        {
+          "pointer": "/reason",
+          "detail": "the reason is empty"
+        }
+      ]
     }
     "#);
 }
@@ -264,19 +270,20 @@ async fn the_live_catalog_is_sent_once_and_then_known_by_its_digest() {
     let app = seed::story().await;
     let path = "/api/v1/environments/staging/catalog";
     let environment = check_parts(&app, get("/api/v1/environments/staging"), &["/items/0/digest"]).await;
-    let etag = environment.split("digest: ").nth(1).expect("it has a digest").to_owned();
+    let digest = environment.split("digest: ").nth(1).expect("it has a digest").trim_matches('"');
+    let etag = format!("\"{digest}.2026.11.28.json\"");
     let parts = ["/catalog", "/version", "/members/3/tool", "/members/3/contentHash", "/servers/0/server"];
-    let first = check_parts(&app, get(path), &parts).await.replace(&etag, "[digest]");
+    let first = check_parts(&app, get(path), &parts).await.replace(&etag, "[tag]");
     assert_snapshot!(first, @r#"
-    200 content-type=application/json etag=[digest]
+    200 content-type=application/json etag=[tag]
     /catalog: "shop"
     /version: "2026.11.28"
     /members/3/tool: "order_track"
     /members/3/contentHash: "sha256-Zsof63wxsAFlfmYp3G8j18ryynRBJ99w1fsmBsEDXD8"
     /servers/0/server: "orders"
     "#);
-    let known = check(&app, get(path).header("if-none-match", &etag)).await.replace(&etag, "[digest]");
-    assert_snapshot!(known, @"304 etag=[digest]");
+    let known = check(&app, get(path).header("if-none-match", &etag)).await.replace(&etag, "[tag]");
+    assert_snapshot!(known, @"304 etag=[tag]");
     let weak = get(path).header("if-none-match", &format!("\"other\", W/{etag}"));
     assert!(check(&app, weak).await.starts_with("304 "));
     assert!(check(&app, get(path).header("if-none-match", "\"other\"")).await.starts_with("200 "));

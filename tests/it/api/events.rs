@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{check, check_parts};
 use crate::{
-    ask::{get, post},
+    ask::{answer, get, post},
     seed,
 };
 
@@ -18,7 +18,7 @@ async fn limits_that_make_no_sense_are_refused() {
       "type": "/errors/invalid-query",
       "title": "invalid query",
       "status": 400,
-      "detail": "the query asks for 0 events; 1 to 1000 can be asked for",
+      "detail": "the query asks for 0 items; 1 to 1000 can be asked for",
       "code": "invalid-query"
     }
     "#);
@@ -43,7 +43,9 @@ async fn limits_that_make_no_sense_are_refused() {
 #[tokio::test]
 async fn every_write_by_the_api_leaves_its_event() {
     let app = seed::story().await;
-    let reject = post("/api/v1/catalogs/shop/drafts/4/reject", json!({"reason": "keep `all`"}));
+    let draft = "/api/v1/catalogs/shop/drafts/4";
+    let tag = answer(&app, get(draft)).await.header("etag").to_owned();
+    let reject = post(&format!("{draft}/reject"), json!({"reason": "keep `all`"})).header("if-match", &tag);
     assert!(check(&app, reject).await.starts_with("200 "));
     let parts = ["/items/0/kind", "/items/0/actor", "/items/0/subject", "/items/1"];
     assert_snapshot!(check_parts(&app, get("/api/v1/events?limit=1"), &parts).await, @r#"

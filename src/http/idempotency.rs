@@ -1,0 +1,151 @@
+//! `Idempotency-Key` on every POST: sent twice, done once.
+//!
+//! The key belongs to the first request that it came with: to its route, its query and its body. The same again gets the
+//! stored answer, another one is refused, and one that comes while the first is worked on is told to wait. Kept is what
+//! was done, and a 400, which the request alone decides; every other refusal may be right a minute later. A pointer move
+//! keeps its answer in its own transaction as well, so that a retry after a crash is still no second move.
+
+use axum::{
+    body::{Body, Bytes, to_bytes},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use tracing::Instrument as _;
+
+use super::{ACTOR, Error, request_id};
+use crate::{
+    app::{
+        App, AppError, Kind,
+        answers::{Begun, KeptAnswer},
+    },
+    json::Digest,
+};
+
+/// The header.
+pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Says that an answer was given before.
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The longest key.
+pub(super) const LONGEST: usize = 128;
+
+/// The headers that belong to an answer and not to its delivery.
+const KEPT: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
+
+/// The largest body of a route, which is read whole to know the request by.
+pub(super) type MostBytes = fn(&str) -> usize;
+
+/// Answers a POST with a key once.
+pub(super) async fn once(
+    State((app, most)): State<(App, MostBytes)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    match key(request.headers()) {
+        Ok(None) => next.run(request).await,
+        Ok(Some(key)) => with_key(app, key, most, request, next).await.unwrap_or_else(|e| e.into_response()),
+        Err(e) => e.into_response(),
+    }
+}
+
+/// The key that a request came with.
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Error> {
+    let Some(header) = headers.get(KEY) else { return Ok(None) };
+    let key = header.to_str().map_err(|_| Error::InvalidIdempotencyKey)?;
+    let plain = key.bytes().all(|b| (b' '..=b'~').contains(&b)) && !key.trim().is_empty();
+    if plain && (1..=LONGEST).contains(&key.len()) {
+        Ok(Some(key.to_owned()))
+    } else {
+        Err(Error::InvalidIdempotencyKey)
+    }
+}
+
+async fn with_key(
+    app: App,
+    key: String,
+    most: MostBytes,
+    request: Request,
+    next: Next,
+) -> Result<Response, Error> {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, most(parts.uri.path())).await.map_err(|_| Error::BodyTooLarge)?;
+    match app.answers().begin(&key, &digest(&parts, &body), app.now()).await? {
+        Begun::Fresh => {}
+        Begun::InFlight => return Err(Error::InFlight),
+        Begun::Answered(answer) => return Ok(again(answer)),
+        Begun::Reused => {
+            let message = "the idempotency key was used for another request; use a new key for a new request";
+            return Err(AppError::new(Kind::Blocked, "idempotency-key-reused", message).into());
+        }
+    }
+    // On a task of its own: a caller that hangs up must not leave the work half done and the key taken.
+    let request = Request::from_parts(parts, Body::from(body));
+    let (id, worker, worked) = (request_id::current(), app.clone(), key.clone());
+    let work = async move {
+        let response = next.run(request).await;
+        keep(&worker, &worked, response).await
+    };
+    let task = tokio::spawn(request_id::carried(id, work).in_current_span());
+    match task.await {
+        Ok(response) => response,
+        Err(e) => {
+            app.answers().forget(&key).await?;
+            match e.try_into_panic() {
+                // The layer for panics says what there is to say.
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(e) => {
+                    Err(AppError::new(Kind::Internal, "internal", format!("a request ended: {e}")).into())
+                }
+            }
+        }
+    }
+}
+
+/// All that makes a request this request: who sends it, where to, from which state, and what.
+fn digest(parts: &Parts, body: &Bytes) -> Digest {
+    let header = |name| parts.headers.get(name).map_or(&[] as &[u8], HeaderValue::as_bytes);
+    let head = format!("{ACTOR}\n{} {}\n", parts.method, parts.uri);
+    let (seen, kind) = (header(header::IF_MATCH), header(header::CONTENT_TYPE));
+    Digest::of_bytes(&[head.as_bytes(), seen, b"\n", kind, b"\n\n", body].concat())
+}
+
+async fn keep(app: &App, key: &str, response: Response) -> Result<Response, Error> {
+    if !response.status().is_success() && response.status() != StatusCode::BAD_REQUEST {
+        app.answers().forget(key).await?;
+        return Ok(response);
+    }
+    let (parts, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX)
+        .await
+        .map_err(|e| AppError::new(Kind::Internal, "internal", format!("an answer has no body: {e}")))?;
+    let text =
+        |name: HeaderName| Some((name.to_string(), parts.headers.get(&name)?.to_str().ok()?.to_owned()));
+    let answer = KeptAnswer {
+        status: parts.status.as_u16(),
+        headers: KEPT.into_iter().filter_map(text).collect(),
+        body: body.to_vec(),
+    };
+    // The work is done, whether or not a retry will learn so.
+    if let Err(e) = app.answers().finish(key, answer).await {
+        tracing::error!(error = %e, "an answer could not be kept under its key");
+    }
+    Ok(Response::from_parts(parts, Body::from(body)))
+}
+
+fn again(answer: KeptAnswer) -> Response {
+    let mut response = Body::from(answer.body).into_response();
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    for (name, value) in answer.headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    response
+}

@@ -1,0 +1,162 @@
+//! What is live in an environment, for whoever serves tools by it: asked often, and mostly known already.
+
+use axum::{extract::State, http::HeaderMap, response::Response};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{
+    Error,
+    conditional::{bytes, is_known, of_bytes, tagged, unmodified},
+    extract::{Path, Query},
+    wire::{self, schema},
+};
+use crate::{
+    app::{App, live::LiveTool},
+    catalog::{ServerSource, server::HttpTransport},
+    name::{CatalogName, EnvironmentName, ServerName},
+};
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LiveQuery {
+    /// Which catalog; may be left out where one was ever live there.
+    #[param(value_type = Option<schema::CatalogName>)]
+    catalog: Option<CatalogName>,
+    /// In which form.
+    #[serde(default)]
+    #[param(value_type = Option<Format>, inline, required = false)]
+    format: Format,
+    /// Only of this server; for `mcp` and `agentscope`.
+    #[param(value_type = Option<schema::ServerName>)]
+    server: Option<ServerName>,
+}
+
+/// The form of what is live.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    /// The version with its members and the server releases they came from.
+    #[default]
+    Json,
+    /// A `tools/list` result: the tools byte for byte as they were reviewed.
+    Mcp,
+    /// The catalog document.
+    Yaml,
+    /// AgentScope's `tools.json`.
+    Agentscope,
+}
+
+/// Reads what is live, for whoever serves tools by it.
+///
+/// As `json` the version with its members; as `mcp` a `tools/list` result whose tools are the exact bytes that were
+/// reviewed; as `yaml` the document that imports the version elsewhere; as `agentscope` that host's `tools.json`, with
+/// references where secrets belong. The ETag begins with the digest of what is live, so a host may ask as often as it
+/// likes.
+#[utoipa::path(
+    get, path = "/api/v1/environments/{environment}/catalog", tag = "hosts",
+    params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "production"), LiveQuery),
+    responses((status = 200, description = "What is live.", content(
+        (LiveCatalog = "application/json"),
+        (serde_json::Value = "application/yaml"),
+    ))),
+    extensions(("x-problems" = json!([
+        "unknown-environment", "never-promoted", "ambiguous-catalog", "server-not-pinned", "no-contracts",
+        "contract-not-stored", "no-server-name", "not-registered"
+    ]))),
+)]
+pub(super) async fn get_live_catalog(
+    State(app): State<App>,
+    Path(environment): Path<EnvironmentName>,
+    Query(query): Query<LiveQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Error> {
+    let LiveQuery { catalog, format, server } = query;
+    let plain = matches!(format, Format::Json | Format::Yaml);
+    if plain && server.is_some() {
+        return Err(Error::InvalidQuery(
+            "asks for one server, which is for `mcp` and `agentscope`".to_owned(),
+        ));
+    }
+    let pointer = app.live(&environment, catalog.as_ref()).await?;
+    let server = server.as_ref();
+    let of = server.map_or_else(String::new, |server| format!(".{server}"));
+    // Two versions may hold the same members in another order, or under another number.
+    let tag = |form: &str| format!("\"{}.{}.{form}{of}\"", pointer.digest, pointer.version);
+    let known = |tag: &str| is_known(&headers, tag).then(|| unmodified(tagged(tag, "", "").headers()));
+    match format {
+        Format::Json => {
+            let tag = tag("json");
+            if let Some(answer) = known(&tag) {
+                return Ok(answer);
+            }
+            let version = app.version(&pointer.catalog, pointer.version).await?;
+            Ok(tagged(&tag, "application/json", bytes(&wire::Version::from(version))?))
+        }
+        Format::Mcp => {
+            let tag = tag("mcp");
+            if let Some(answer) = known(&tag) {
+                return Ok(answer);
+            }
+            let version = app.version(&pointer.catalog, pointer.version).await?;
+            Ok(tagged(&tag, "application/json", tools_list(&app.pinned_tools(&version, server).await?)))
+        }
+        // These also say what the catalog and its servers are set to, which changes without a move.
+        Format::Yaml => {
+            let document = app.export(&pointer.catalog, Some(pointer.version)).await?;
+            let tag = tag(&format!("yaml.{}", of_bytes(document.as_bytes()).trim_matches('"')));
+            Ok(tagged(&tag, "application/yaml", document))
+        }
+        Format::Agentscope => {
+            let version = app.version(&pointer.catalog, pointer.version).await?;
+            let bytes = bytes(&tools_json(app.pinned_servers(&version, server).await?))?;
+            let tag = tag(&format!("agentscope.{}", of_bytes(&bytes).trim_matches('"')));
+            Ok(tagged(&tag, "application/json", bytes))
+        }
+    }
+}
+
+/// What is live, in one of the forms that are JSON.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is never made, only described")]
+enum LiveCatalog {
+    Json(wire::Version),
+    Mcp(schema::ToolsList),
+    Agentscope(schema::AgentscopeTools),
+}
+
+/// A `tools/list` result of texts that are JSON already; nothing of them is written anew.
+fn tools_list(tools: &[LiveTool]) -> String {
+    let texts: Vec<&str> = tools.iter().map(|tool| tool.text.as_str()).collect();
+    format!("{{\"tools\":[{}]}}", texts.join(","))
+}
+
+/// AgentScope's `tools.json` (Java harness of 2026-08-22): `transport` is mandatory, and `enableTools` are raw names.
+fn tools_json(servers: Vec<(ServerName, ServerSource, Vec<String>)>) -> Value {
+    let mut entries = Map::new();
+    for (name, source, tools) in servers {
+        let mut entry = match source {
+            ServerSource::Stdio { program, args, env, .. } => {
+                json!({ "transport": "stdio", "command": program, "args": args, "env": env })
+            }
+            ServerSource::Http { url, headers, transport, .. } => {
+                let sse = match transport {
+                    HttpTransport::Sse => true,
+                    HttpTransport::StreamableHttp => false,
+                    // AgentScope's own rule.
+                    HttpTransport::Auto => url.as_str().trim_end_matches('/').ends_with("/sse"),
+                };
+                let transport = if sse { "sse" } else { "streamable-http" };
+                json!({ "transport": transport, "url": url, "headers": headers })
+            }
+        };
+        if let Value::Object(members) = &mut entry {
+            members.retain(|_, value| value.as_object().is_none_or(|members| !members.is_empty()));
+            members.insert("enableTools".to_owned(), json!(tools));
+        }
+        entries.insert(name.into(), entry);
+    }
+    json!({ "mcpServers": entries })
+}

@@ -1,0 +1,72 @@
+//! A name for each request, so that a caller and the log speak of the same one.
+//!
+//! A caller's own `X-Request-Id` is taken where it is harmless to log and to send back; otherwise one is made. Problems
+//! name it in `request_id`.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use axum::{
+    extract::Request,
+    http::{HeaderMap, HeaderName, HeaderValue},
+    middleware::Next,
+    response::Response,
+};
+
+/// The header.
+const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longer ones are not taken over.
+const LONGEST: usize = 128;
+
+tokio::task_local! {
+    static CURRENT: String;
+}
+
+/// The name of the request that is being answered; none outside of one.
+pub(super) fn current() -> Option<String> {
+    CURRENT.try_with(Clone::clone).ok()
+}
+
+/// Runs what answers a request on another task under the same name.
+pub(super) async fn carried<F: Future>(id: Option<String>, work: F) -> F::Output {
+    match id {
+        Some(id) => CURRENT.scope(id, work).await,
+        None => work.await,
+    }
+}
+
+/// Names a request, and says the name in its answer.
+pub(super) async fn named(mut request: Request, next: Next) -> Response {
+    let id = given(request.headers()).map_or_else(made, ToOwned::to_owned);
+    let value = HeaderValue::from_str(&id).ok();
+    if let Some(value) = &value {
+        // Where the span of the request finds it.
+        request.headers_mut().insert(HEADER, value.clone());
+    }
+    let mut response = CURRENT.scope(id, next.run(request)).await;
+    if let Some(value) = value {
+        response.headers_mut().insert(HEADER, value);
+    }
+    response
+}
+
+/// The caller's name for a request, where it is letters, digits and a few signs.
+pub(super) fn given(headers: &HeaderMap) -> Option<&str> {
+    let id = headers.get(HEADER)?.to_str().ok()?;
+    let plain =
+        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'+' | b'=');
+    ((1..=LONGEST).contains(&id.len()) && id.bytes().all(plain)).then_some(id)
+}
+
+/// A name that no other request of any process has had, as far as 64 bits go.
+fn made() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    format!("{:016x}", SEED.hash_one(COUNT.fetch_add(1, Ordering::Relaxed)))
+}

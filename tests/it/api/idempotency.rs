@@ -1,0 +1,135 @@
+//! `Idempotency-Key`: sent twice, done once.
+
+use axum::http::{HeaderValue, StatusCode};
+use serde_json::json;
+use toolpact::app::{App, answers::Begun};
+
+use crate::{
+    ask::{Answer, Ask, answer, get, post},
+    seed,
+};
+
+const DRAFTS: &str = "/api/v1/catalogs/second/drafts";
+
+fn draft() -> Ask {
+    post(DRAFTS, json!({"servers": ["orders"]}))
+}
+
+async fn events(app: &App) -> usize {
+    app.events(1_000).await.expect("events").len()
+}
+
+fn code(answer: &Answer) -> String {
+    let body: serde_json::Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    format!("{} {}", answer.status.as_u16(), body["code"].as_str().unwrap_or_default())
+}
+
+#[tokio::test]
+async fn the_same_request_under_a_key_is_done_once_and_answered_alike() {
+    let app = seed::story().await;
+    let first = answer(&app, draft().header("idempotency-key", "k-1")).await;
+    assert_eq!((first.status, first.header("idempotency-replayed")), (StatusCode::CREATED, ""));
+    let done = events(&app).await;
+    let again = answer(&app, draft().header("idempotency-key", "k-1")).await;
+    assert_eq!((again.status, &again.body), (first.status, &first.body));
+    for name in ["content-type", "location", "etag"] {
+        assert_eq!(again.headers.get(name), first.headers.get(name), "{name}");
+    }
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    assert_ne!(again.header("x-request-id"), first.header("x-request-id"));
+    assert_eq!(events(&app).await, done);
+}
+
+#[tokio::test]
+async fn a_key_is_not_used_for_another_request() {
+    let app = seed::story().await;
+    let tag = answer(&app, get("/api/v1/catalogs/shop/drafts/4")).await.header("etag").to_owned();
+    assert_eq!(answer(&app, draft().header("idempotency-key", "k-1")).await.status, StatusCode::CREATED);
+    let done = events(&app).await;
+    for other in [
+        post(DRAFTS, json!({"servers": ["orders"], "x": 1})),
+        post("/api/v1/catalogs/third/drafts", json!({"servers": ["orders"]})),
+        post("/api/v1/catalogs/shop/drafts/4/reject", json!({"reason": "no"})).header("if-match", &tag),
+        post("/api/v1/environments/dev/promote", json!({"version": "2026.11.28", "reason": "why"}))
+            .header("if-match", "\"0\""),
+    ] {
+        let refused = answer(&app, other.header("idempotency-key", "k-1")).await;
+        assert_eq!(code(&refused), "422 idempotency-key-reused");
+    }
+    assert_eq!(events(&app).await, done);
+}
+
+#[tokio::test]
+async fn a_refusal_is_kept_only_where_the_request_alone_decides_it() {
+    let app = seed::story().await;
+    let unknown = || post("/api/v1/catalogs/second/drafts", json!({})).header("idempotency-key", "k-1");
+    assert_eq!(code(&answer(&app, unknown()).await), "404 unknown-catalog");
+    assert_eq!(answer(&app, draft()).await.status, StatusCode::CREATED);
+    assert_eq!(answer(&app, unknown()).await.status, StatusCode::CREATED, "it is there by now");
+
+    let wrong = || post(DRAFTS, json!({"server": "orders"})).header("idempotency-key", "k-2");
+    let first = answer(&app, wrong()).await;
+    assert_eq!(code(&first), "400 invalid-body");
+    let again = answer(&app, wrong()).await;
+    assert_eq!(
+        (again.body, again.headers.get("idempotency-replayed")),
+        (first.body, Some(&HeaderValue::from_static("true")))
+    );
+}
+
+#[tokio::test]
+async fn a_key_whose_request_is_worked_on_has_to_wait() {
+    let app = seed::story().await;
+    let ask = || draft().header("idempotency-key", "k-1");
+    // The digest of the request, as the first of two sees it, is not known here: the key is taken under another one first.
+    let other = toolpact::json::Digest::of_bytes(b"another");
+    assert_eq!(app.answers().begin("k-1", &other, app.now()).await.expect("it answers"), Begun::Fresh);
+    assert_eq!(code(&answer(&app, ask()).await), "422 idempotency-key-reused");
+    app.answers().forget("k-1").await.expect("it answers");
+    // Both at once: one does it, and the other waits or gets its answer.
+    let (one, two) = tokio::join!(answer(&app, ask()), answer(&app, ask()));
+    let codes = [code(&one), code(&two)];
+    assert!(codes.contains(&"201 ".to_owned()), "{codes:?}");
+    assert!(codes.iter().all(|c| c == "201 " || c == "409 idempotency-key-in-flight"), "{codes:?}");
+    let drafts = answer(&app, get(DRAFTS)).await.body;
+    assert_eq!(drafts.matches("\"id\":").count(), 1, "{drafts}");
+    for waits in [one, two].iter().filter(|a| a.status == StatusCode::CONFLICT) {
+        assert_eq!(waits.header("retry-after"), "1");
+    }
+}
+
+#[tokio::test]
+async fn a_move_says_that_it_was_made_before_even_where_only_its_own_record_knows() {
+    let app = seed::story().await;
+    let ask = || {
+        post("/api/v1/environments/staging/rollback", json!({"version": "2026.11.26", "reason": "why"}))
+            .header("if-match", "\"2\"")
+            .header("idempotency-key", "k-1")
+    };
+    let first = answer(&app, ask()).await;
+    assert_eq!((first.status, first.header("idempotency-replayed")), (StatusCode::OK, ""));
+    for gone in [false, true] {
+        if gone {
+            // As after a restart.
+            app.answers().forget("k-1").await.expect("it answers");
+        }
+        let again = answer(&app, ask()).await;
+        assert_eq!((again.status, &again.body), (first.status, &first.body));
+        assert_eq!(again.header("idempotency-replayed"), "true");
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_1_to_128_printable_characters() {
+    let app = seed::story().await;
+    for key in ["", " ", "ü", "tab\tin", &"k".repeat(129)] {
+        let refused = answer(&app, draft().header("idempotency-key", key)).await;
+        assert_eq!(code(&refused), "400 invalid-idempotency-key", "{key:?}");
+    }
+    for key in ["!", "two words", &"k".repeat(128)] {
+        assert_ne!(
+            answer(&app, draft().header("idempotency-key", key)).await.status,
+            StatusCode::BAD_REQUEST
+        );
+    }
+}
