@@ -22,6 +22,7 @@ pub mod review;
 pub mod servers;
 mod sides;
 mod surfaces;
+pub mod upkeep;
 pub mod view;
 
 use std::sync::Arc;
@@ -40,7 +41,7 @@ use crate::{
     catalog::{CatalogVersion, event::NewEvent},
     mcp::{Limits, Tokens},
     name::{CatalogName, EnvironmentName},
-    store::{Basis, Store, StoreError, sqlite::SqliteStore},
+    store::{Basis, Claim, Store, StoreError, sqlite::SqliteStore},
 };
 
 /// The time, as an argument.
@@ -111,6 +112,12 @@ impl App {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
         let answers = Arc::new(answers::InMemory::default());
         Self { store, clock, variables, limits: Limits::default(), tokens: Tokens::default(), answers }
+    }
+
+    /// The same for whoever holds a claim: nothing is written any more once somebody else has it.
+    #[must_use]
+    pub fn under(&self, claim: &Claim) -> Self {
+        Self { store: self.store.under(claim), ..self.clone() }
     }
 
     /// The same, reaching no further than this when it asks servers.

@@ -6,10 +6,12 @@
 mod apply;
 mod approve;
 mod audit;
+mod backup;
 mod calls;
 mod context;
 mod demo_server;
 mod diff;
+mod doctor;
 mod draft;
 mod drafts;
 mod explain;
@@ -123,6 +125,8 @@ enum Command {
     // Run.
     Serve(serve::Args),
     Migrate(migrate::Args),
+    Doctor(doctor::Args),
+    Backup(backup::Args),
     DemoServer(demo_server::Args),
 }
 
@@ -185,6 +189,8 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Status(args) => status::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Audit(args) => audit::run(args, context),
+        Command::Doctor(args) => doctor::run(args, context),
+        Command::Backup(args) => backup::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),
         Command::Serve(args) => serve::run(args, context, serve),
         Command::DemoServer(args) => demo_server::run(args),

@@ -8,9 +8,13 @@ mod place;
 pub mod postgres;
 mod sql;
 pub mod sqlite;
+mod upkeep;
 
 pub use changes::{Moved, PointerChange, PointerChanges};
 pub use place::{InvalidPlace, Place};
+pub use upkeep::Condition;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -57,6 +61,9 @@ pub enum StoreError {
         /// Why not.
         cause: String,
     },
+    /// The server was claimed by somebody else meanwhile, or registered anew.
+    #[error("server `{0}` is held by another process, or was registered anew")]
+    ClaimLost(ServerName),
     /// So many migrations have not run. Only where they do not run by themselves.
     #[error("its tables are not up to date: {0} migrations have not run")]
     Outdated(usize),
@@ -444,6 +451,8 @@ pub trait Events: Send + Sync {
 pub struct Claim {
     /// Under which name it is held.
     pub holder: String,
+    /// Its number; a later claim has a higher one.
+    pub fence: i64,
     /// The server.
     pub server: ServerName,
     /// How often in a row it did not answer well.
@@ -474,6 +483,9 @@ pub trait Polls: Send + Sync {
         until: DateTime<Utc>,
         most: usize,
     ) -> Result<Vec<Claim>>;
+    /// The same store for whoever holds a claim: once somebody else has claimed the server, every write is refused with
+    /// [`StoreError::ClaimLost`]. A process that slept through the end of its lease cannot know that it did.
+    fn under(&self, claim: &Claim) -> Arc<dyn Store>;
     /// Holds a claim for longer. `false` where it is not this holder's any more.
     async fn renew_claim(&self, claim: &Claim, until: DateTime<Utc>) -> Result<bool>;
     /// Says when a server was asked and is due again, and holds it further. `false` as for the others.

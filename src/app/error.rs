@@ -102,6 +102,7 @@ impl From<StoreError> for AppError {
             StoreError::DraftChanged => (Kind::Conflict, "stale-draft", error.to_string()),
             StoreError::VersionExists => (Kind::Conflict, "version-exists", error.to_string()),
             StoreError::Corrupt { .. } => (Kind::Internal, "corrupt-database", error.to_string()),
+            StoreError::ClaimLost(_) => (Kind::Conflict, "claim-lost", error.to_string()),
             StoreError::Outdated(_) => (Kind::Unavailable, "database-outdated", error.to_string()),
             StoreError::Database(cause) => (
                 Kind::Unavailable,

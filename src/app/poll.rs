@@ -255,7 +255,7 @@ impl Poller {
             }
             next = match listing {
                 Some(listing) => {
-                    let recorded = self.app.record_news(server, listing, ACTOR).await;
+                    let recorded = self.app.under(claim).record_news(server, listing, ACTOR).await;
                     self.learnt(claim, recorded, next.failures).await.next
                 }
                 None => self.ask(claim, next.failures).await.next,
@@ -266,7 +266,7 @@ impl Poller {
     async fn ask(&self, claim: &Claim, failures: u32) -> Asked {
         // Never closed.
         let _permit = self.jobs.acquire().await;
-        let recorded = self.app.ask_registered(&claim.server, true, ACTOR).await;
+        let recorded = self.app.under(claim).ask_registered(&claim.server, true, ACTOR).await;
         self.learnt(claim, recorded, failures).await
     }
 

@@ -79,6 +79,17 @@ impl Context {
             })
     }
 
+    /// Where the database is, which must be there.
+    pub(super) fn present(&self) -> Result<Place, AppError> {
+        let database = self.database()?;
+        if !database.is_absent() {
+            return Ok(database);
+        }
+        let message = format!("there is no database at `{database}`");
+        Err(AppError::new(Kind::Unavailable, "no-database", message)
+            .help("take a first snapshot (`toolpact snapshot NAME -- COMMAND`), or name another with `--database FILE`"))
+    }
+
     /// Runs `work` over the database.
     pub(super) fn with_app<T>(
         &self,
@@ -87,21 +98,14 @@ impl Context {
     ) -> Result<T, AppError> {
         let database = self.database()?;
         match access {
-            Access::Read if database.is_absent() => {
-                return Err(AppError::new(
-                    Kind::Unavailable,
-                    "no-database",
-                    format!("there is no database at `{database}`"),
-                )
-                .help("take a first snapshot (`toolpact snapshot NAME -- COMMAND`), or name another with `--database FILE`"));
-            }
+            Access::Read => _ = self.present()?,
             Access::Registered if database.is_absent() => {
                 let message = format!("no server is registered: there is no database at `{database}`");
                 return Err(AppError::new(Kind::NotFound, "no-servers", message).help(
                     "register those of a host with `toolpact import FILE`, or say where the server is: `-- COMMAND` or `--url URL`",
                 ));
             }
-            Access::Read | Access::Registered => {}
+            Access::Registered => {}
             Access::Write => make_folder(&database)?,
         }
         block_on(async {

@@ -57,6 +57,14 @@ impl Place {
         })
     }
 
+    /// Opens a file for reading alone, as it is.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub async fn read(path: &Path) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(SqliteStore::read(path).await?))
+    }
+
     /// Brings the tables up to date; answers how many migrations ran. Any number of processes may do so at once.
     ///
     /// # Errors

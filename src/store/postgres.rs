@@ -24,6 +24,7 @@ mod snapshots;
 
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc, time::Duration};
 
+use chrono::DateTime;
 use listen::{Ear, notify};
 use sqlx::{
     Connection as _, Executor as _, PgConnection as Connection, PgPool, Postgres, Transaction,
@@ -34,8 +35,9 @@ use sqlx::{
 use tokio::sync::OnceCell;
 
 use super::{
-    InvalidPlace, PointerChanges, Result, StoreError,
-    sql::{MIGRATED, not_migrated},
+    Claim, InvalidPlace, PointerChanges, Result, StoreError,
+    sql::{self, MIGRATED, foreign, not_migrated},
+    upkeep::Condition,
 };
 
 use crate::catalog::Move;
@@ -76,6 +78,8 @@ pub struct PostgresStore {
     address: Address,
     /// Open from when somebody listens.
     ear: Arc<OnceCell<Ear>>,
+    /// Under which all is written, where there is one.
+    claim: Option<Claim>,
 }
 
 impl PostgresStore {
@@ -97,7 +101,7 @@ impl PostgresStore {
                 .connect_lazy_with(address.0.as_ref().clone())
         };
         let (writer, reader) = (pool(WRITERS), pool(READERS));
-        Ok(Self { writer, reader, address: address.clone(), ear: Arc::default() })
+        Ok(Self { writer, reader, address: address.clone(), ear: Arc::default(), claim: None })
     }
 
     /// Brings the tables up to date; answers how many migrations it ran. Of many that do so at once one works, and the
@@ -115,10 +119,32 @@ impl PostgresStore {
         Ok(before)
     }
 
+    /// How the database is.
+    pub(super) async fn examine(address: &Address) -> Result<Condition> {
+        let mut db = address.connect().await?;
+        let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut db).await?;
+        let pending = Some(pending(&mut db).await?);
+        let fsync: String = sqlx::query_scalar("SHOW fsync").fetch_one(&mut db).await?;
+        let faults = match fsync.as_str() {
+            "on" => Vec::new(),
+            _ => vec!["its `fsync` is off: an answered move may be lost".to_owned()],
+        };
+        let micros: i64 =
+            sqlx::query_scalar("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)")
+                .fetch_one(&mut db)
+                .await?;
+        let clock = DateTime::from_timestamp_micros(micros);
+        db.close().await?;
+        Ok(Condition { engine: format!("PostgreSQL {version}"), pending, faults, clock, room: None })
+    }
+
     /// A transaction that holds the write lock from the start.
     async fn write(&self) -> Result<Transaction<'static, Postgres>> {
         let mut tx = self.writer.begin_with(BEGIN).await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(WRITE_LOCK).execute(&mut *tx).await?;
+        if let Some(claim) = &self.claim {
+            polls::stands(&mut tx, claim).await?;
+        }
         Ok(tx)
     }
 
@@ -184,17 +210,12 @@ async fn pending(db: &mut Connection) -> Result<usize> {
     )
     .fetch_one(&mut *db)
     .await?;
-    let all = MIGRATIONS.iter().count();
-    match (tables, ours) {
-        (0, _) => return Ok(all),
-        (_, 0) => return Err(StoreError::Database("it is a database of another program".into())),
-        _ => {}
-    }
-    let run = db.list_applied_migrations(MIGRATED).await.map_err(not_migrated)?;
-    if let Some(newer) = run.iter().find(|m| !MIGRATIONS.version_exists(m.version)) {
-        return Err(not_migrated(sqlx::migrate::MigrateError::VersionMissing(newer.version)));
-    }
-    Ok(all.saturating_sub(run.len()))
+    let ran = match (tables, ours) {
+        (0, _) => Vec::new(),
+        (_, 0) => return Err(foreign()),
+        _ => db.list_applied_migrations(MIGRATED).await.map_err(not_migrated)?,
+    };
+    sql::pending(&MIGRATIONS, &ran)
 }
 
 /// A text that a server chose, as a column holds it: PostgreSQL has no U+0000 in texts.

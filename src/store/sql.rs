@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Serialize, de::DeserializeOwned};
-use sqlx::migrate::MigrateError;
+use sqlx::migrate::{AppliedMigration, MigrateError, Migrator};
 
 use super::{Result, StoreError};
 
@@ -19,6 +19,19 @@ impl From<sqlx::Error> for StoreError {
 
 /// The table in which sqlx notes what ran.
 pub(super) const MIGRATED: &str = "_sqlx_migrations";
+
+/// How many of the migrations have not run, of those that did. Refuses what a newer toolpact made.
+pub(super) fn pending(all: &Migrator, ran: &[AppliedMigration]) -> Result<usize> {
+    match ran.iter().find(|m| !all.version_exists(m.version)) {
+        Some(newer) => Err(not_migrated(MigrateError::VersionMissing(newer.version))),
+        None => Ok(all.iter().count().saturating_sub(ran.len())),
+    }
+}
+
+/// The database has tables, and none of ours.
+pub(super) fn foreign() -> StoreError {
+    StoreError::Database("it is a database of another program".into())
+}
 
 /// Why the tables could not be brought up to date.
 pub(super) fn not_migrated(error: MigrateError) -> StoreError {

@@ -18,28 +18,31 @@ mod reviews;
 mod servers;
 #[path = "sql/snapshots.rs"]
 mod snapshots;
+mod upkeep;
 mod watch;
 
 use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 
 use sqlx::{
     Sqlite, SqliteConnection as Connection, SqlitePool, Transaction,
-    migrate::Migrate as _,
+    migrate::{Migrate as _, Migrator},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
 use tokio::{sync::OnceCell, task::JoinSet};
 
 use super::{
-    Moved, PointerChange, PointerChanges, Result, StoreError,
+    Claim, Moved, PointerChange, PointerChanges, Result, StoreError,
     changes::Teller,
-    sql::{MIGRATED, not_migrated},
+    sql::{self, MIGRATED, foreign, not_migrated},
 };
 
 use crate::catalog::Move;
 
 /// What the statements of `sql/` are written for here.
 type Database = SqliteStore;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 /// How long a write waits for another process's write before it fails.
 const BUSY: Duration = Duration::from_secs(10);
@@ -56,6 +59,8 @@ pub struct SqliteStore {
     file: Option<SqliteConnectOptions>,
     /// Watches the file from when somebody listens.
     watching: Arc<OnceCell<JoinSet<()>>>,
+    /// Under which all is written, where there is one.
+    claim: Option<Claim>,
 }
 
 impl SqliteStore {
@@ -97,12 +102,16 @@ impl SqliteStore {
     }
 
     fn over(writer: SqlitePool, reader: SqlitePool, file: Option<SqliteConnectOptions>) -> Self {
-        Self { writer, reader, teller: Teller::default(), file, watching: Arc::default() }
+        Self { writer, reader, teller: Teller::default(), file, watching: Arc::default(), claim: None }
     }
 
     /// A transaction that holds the write lock from the start.
     async fn write(&self) -> Result<Transaction<'static, Sqlite>> {
-        Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
+        let mut tx = self.writer.begin_with("BEGIN IMMEDIATE").await?;
+        if let Some(claim) = &self.claim {
+            polls::stands(&mut tx, claim).await?;
+        }
+        Ok(tx)
     }
 
     /// Tells those in this process at once; those in others watch the file.
@@ -148,10 +157,12 @@ async fn writer(options: SqliteConnectOptions) -> Result<(SqlitePool, usize)> {
 /// called where waiting could be a deadlock).
 async fn unless_busy<T, F: Future<Output = Result<T>>>(attempt: impl Fn() -> F) -> Result<T> {
     const PAUSE: Duration = Duration::from_millis(20);
+    /// `SQLITE_BUSY`.
+    const IS_BUSY: u32 = 5;
     let mut left = BUSY;
     loop {
         match attempt().await {
-            Err(StoreError::Database(cause)) if is_busy(cause.as_ref()) && left > PAUSE => {
+            Err(StoreError::Database(cause)) if has_code(cause.as_ref(), IS_BUSY) && left > PAUSE => {
                 left -= PAUSE;
                 tokio::time::sleep(PAUSE).await;
             }
@@ -160,12 +171,12 @@ async fn unless_busy<T, F: Future<Output = Result<T>>>(attempt: impl Fn() -> F) 
     }
 }
 
-/// `SQLITE_BUSY` (5), in its plain or an extended form, anywhere among the causes.
-fn is_busy(error: &(dyn std::error::Error + 'static)) -> bool {
+/// Whether SQLite gave this code, in its plain or an extended form, anywhere among the causes.
+fn has_code(error: &(dyn std::error::Error + 'static), code: u32) -> bool {
     let mut causes = std::iter::successors(Some(error), |e| e.source());
     causes.any(|e| {
-        let code = e.downcast_ref::<sqlx::Error>().and_then(|e| e.as_database_error()?.code());
-        code.is_some_and(|c| c.parse::<u32>().is_ok_and(|c| c & 0xff == 5))
+        let said = e.downcast_ref::<sqlx::Error>().and_then(|e| e.as_database_error()?.code());
+        said.is_some_and(|c| c.parse::<u32>().is_ok_and(|c| c & 0xff == code))
     })
 }
 
@@ -173,23 +184,26 @@ fn is_busy(error: &(dyn std::error::Error + 'static)) -> bool {
 /// that open a new file at once, one makes the tables and the other finds them.
 async fn migrate(pool: &SqlitePool) -> Result<usize> {
     let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
+    let pending = pending(&mut tx).await?;
+    MIGRATIONS.run_direct(None, &mut *tx, false).await.map_err(not_migrated)?;
+    tx.commit().await?;
+    Ok(pending)
+}
+
+/// How many migrations have not run yet. Refuses what another program or a newer toolpact made.
+async fn pending(db: &mut Connection) -> Result<usize> {
     let (tables, ours): (i64, i64) = sqlx::query_as(
         "SELECT count(*), count(*) FILTER (WHERE name = '_sqlx_migrations')
          FROM sqlite_master WHERE type = 'table'",
     )
-    .fetch_one(&mut *tx)
+    .fetch_one(&mut *db)
     .await?;
-    if tables > 0 && ours == 0 {
-        return Err(StoreError::Database("it is a database of another program".into()));
-    }
-    let before = match ours {
-        0 => 0,
-        _ => tx.list_applied_migrations(MIGRATED).await.map_err(not_migrated)?.len(),
+    let ran = match (tables, ours) {
+        (0, _) => Vec::new(),
+        (_, 0) => return Err(foreign()),
+        _ => db.list_applied_migrations(MIGRATED).await.map_err(not_migrated)?,
     };
-    let migrations = sqlx::migrate!("migrations/sqlite");
-    migrations.run_direct(None, &mut *tx, false).await.map_err(not_migrated)?;
-    tx.commit().await?;
-    Ok(migrations.iter().count().saturating_sub(before))
+    sql::pending(&MIGRATIONS, &ran)
 }
 
 /// There is nobody to tell before a move is committed.

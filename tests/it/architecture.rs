@@ -43,6 +43,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("http_auth", &["mcp"]),
     ("rustls", &["mcp", "config/registry"]),
     ("libc", &["mcp"]),
+    ("rustix", &["store"]),
     ("shlex", &["app/servers/reference"]),
     ("jsonschema", &["schema"]),
     ("jsonc_parser", &["config"]),

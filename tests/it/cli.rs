@@ -15,6 +15,7 @@ mod serve;
 mod story;
 mod surfaces;
 mod tls;
+mod upkeep;
 mod watch;
 
 use std::path::Path;

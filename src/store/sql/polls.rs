@@ -1,15 +1,17 @@
 //! When servers are asked next, and by whom.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{
     super::sql::{limit, parsed, parsed_opt, time},
-    Database,
+    Connection, Database,
 };
 use crate::{
     name::ServerName,
-    store::{Claim, Next, Polls, Result},
+    store::{Claim, Next, Polls, Result, Store, StoreError},
 };
 
 #[async_trait]
@@ -30,11 +32,11 @@ impl Polls for Database {
         .bind(time(now))
         .execute(&mut *tx)
         .await?;
-        let rows: Vec<(String, i64)> = sqlx::query_as(
-            "UPDATE polls SET holder = $1, held_until = $2 WHERE server IN (
+        let rows: Vec<(String, i64, i64)> = sqlx::query_as(
+            "UPDATE polls SET holder = $1, held_until = $2, fence = (SELECT last + 1 FROM fences) WHERE server IN (
                  SELECT server FROM polls WHERE CASE WHEN holder IS NULL THEN due ELSE held_until END <= $3
                  ORDER BY due, server LIMIT $4)
-             RETURNING server, failures",
+             RETURNING server, failures, fence",
         )
         .bind(holder)
         .bind(time(until))
@@ -42,12 +44,16 @@ impl Polls for Database {
         .bind(i64::try_from(most).unwrap_or(i64::MAX))
         .fetch_all(&mut *tx)
         .await?;
+        if !rows.is_empty() {
+            sqlx::query("UPDATE fences SET last = last + 1").execute(&mut *tx).await?;
+        }
         tx.commit().await?;
         let mut claims = rows
             .into_iter()
-            .map(|(server, failures)| {
+            .map(|(server, failures, fence)| {
                 Ok(Claim {
                     holder: holder.to_owned(),
+                    fence,
                     server: parsed("name of a server", &server)?,
                     failures: u32::try_from(failures).unwrap_or(u32::MAX),
                 })
@@ -57,15 +63,21 @@ impl Polls for Database {
         Ok(claims)
     }
 
+    fn under(&self, claim: &Claim) -> Arc<dyn Store> {
+        Arc::new(Self { claim: Some(claim.clone()), ..self.clone() })
+    }
+
     async fn renew_claim(&self, claim: &Claim, until: DateTime<Utc>) -> Result<bool> {
         let mut tx = self.write().await?;
-        let held = sqlx::query("UPDATE polls SET held_until = $3 WHERE server = $2 AND holder = $1")
-            .bind(&claim.holder)
-            .bind(claim.server.as_str())
-            .bind(time(until))
-            .execute(&mut *tx)
-            .await?
-            .rows_affected();
+        let held =
+            sqlx::query("UPDATE polls SET held_until = $4 WHERE holder = $1 AND server = $2 AND fence = $3")
+                .bind(&claim.holder)
+                .bind(claim.server.as_str())
+                .bind(claim.fence)
+                .bind(time(until))
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
         tx.commit().await?;
         Ok(held == 1)
     }
@@ -114,10 +126,11 @@ impl Database {
     async fn polled(&self, claim: &Claim, next: Next, and: &'static str) -> Result<bool> {
         let mut tx = self.write().await?;
         let held = sqlx::query(sqlx::AssertSqlSafe(format!(
-            "UPDATE polls SET asked = $3, due = $4, failures = $5{and} WHERE server = $2 AND holder = $1"
+            "UPDATE polls SET asked = $4, due = $5, failures = $6{and} WHERE holder = $1 AND server = $2 AND fence = $3"
         )))
         .bind(&claim.holder)
         .bind(claim.server.as_str())
+        .bind(claim.fence)
         .bind(time(next.asked))
         .bind(time(next.due))
         .bind(i64::from(next.failures))
@@ -127,4 +140,17 @@ impl Database {
         tx.commit().await?;
         Ok(held == 1)
     }
+}
+
+/// Refuses what is written under a claim that is another's by now. In the transaction of the write, so that nobody claims
+/// in between.
+pub(super) async fn stands(db: &mut Connection, claim: &Claim) -> Result<()> {
+    let held: Option<i64> =
+        sqlx::query_scalar("SELECT fence FROM polls WHERE holder = $1 AND server = $2 AND fence = $3")
+            .bind(&claim.holder)
+            .bind(claim.server.as_str())
+            .bind(claim.fence)
+            .fetch_optional(db)
+            .await?;
+    held.map(|_| ()).ok_or_else(|| StoreError::ClaimLost(claim.server.clone()))
 }

@@ -6,18 +6,18 @@ use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use tokio::sync::mpsc;
 use toolpact::{
     app::{
-        App, Clock,
+        App, Clock, Kind,
         poll::{Polled, Poller, Polling},
         servers,
     },
     config::Options,
     snapshot::Outcome,
-    store::{Next, Store},
+    store::{Next, Registration, Store},
 };
 
 use crate::{
     command::{Telling, answers, script},
-    support::{is, noon},
+    support::{is, listing, noon, tool},
 };
 
 /// A clock that is set by hand.
@@ -206,7 +206,7 @@ async fn a_list_that_is_another_is_read_twice_before_it_is_believed() {
 
 #[tokio::test]
 async fn a_claim_that_ended_by_itself_is_not_renewed_by_a_later_one_of_the_same_process() {
-    let (_, store, _) = two_servers().await;
+    let (app, store, _) = two_servers().await;
     let minutes = |n| noon() + TimeDelta::minutes(n);
     let claim = async |holder: &str, now| store.claim_due(holder, now, now + TimeDelta::minutes(1), 9).await;
     let first = claim("one:0", noon()).await.expect("claimed");
@@ -218,6 +218,21 @@ async fn a_claim_that_ended_by_itself_is_not_renewed_by_a_later_one_of_the_same_
     assert!(!store.renew_claim(&first[0], minutes(3)).await.expect("asked"));
     assert!(!store.note_poll(&first[0], next).await.expect("asked"));
     assert!(store.renew_claim(&second[0], minutes(3)).await.expect("asked"));
+    // What the first still has to say of the server is refused as well, whatever it is; the second may.
+    assert!(first.iter().all(|old| second.iter().all(|new| old.fence < new.fence)));
+    let list = || listing(&[tool("a", &[])]);
+    let refused =
+        app.under(&first[1]).record(&is("good"), list(), "poller").await.expect_err("its claim is gone");
+    assert_eq!((refused.kind, refused.code), (Kind::Conflict, "claim-lost"));
+    assert_eq!(app.server(&is("good")).await.expect("there").listings.len(), 0);
+    app.under(&second[1]).record(&is("good"), list(), "poller").await.expect("recorded");
+    // Numbers only grow, though the server is forgotten meanwhile.
+    let spec = app.registered_server(&is("gone")).await.expect("registered");
+    app.remove_server(&is("gone"), "ann").await.expect("forgotten");
+    let registration = Registration { spec, registered_by: "ann".to_owned(), registered_at: minutes(2) };
+    store.register(&[registration], Vec::new()).await.expect("registered");
+    let third = claim("one:2", minutes(2)).await.expect("claimed");
+    assert!(third[0].server == is("gone") && third[0].fence > second[0].fence, "{third:?}");
     // Stopped in good order: others need not wait.
     store.release_claims("one", minutes(2)).await.expect("released");
     assert_eq!(claim("two:0", minutes(2)).await.expect("claimed").len(), 2);
