@@ -15,7 +15,7 @@ const ROOM: u64 = 256 << 20;
 /// One thing that was looked at.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// What: `database`, `migrations`, `integrity`, `events`, `clock` or `disk`.
+    /// What: `database`, `migrations`, `durability`, `integrity`, `events`, `clock` or `disk`.
     pub name: &'static str,
     /// Whether it is as it should be.
     pub ok: bool,
@@ -53,9 +53,16 @@ impl App {
             let said = if current { "all have run".to_owned() } else { format!("{pending} have not run") };
             check("migrations", current, said, "run `toolpact migrate`");
         }
+        if let Some(durable) = condition.durable {
+            let said = format!("the server's `fsync` is {}", if durable { "on" } else { "off" });
+            check("durability", durable, said, "turn it on: an answered move may be lost with the power");
+        }
         let whole = condition.faults.is_empty();
-        let said = if whole { "no fault was found".to_owned() } else { condition.faults.join("; ") };
-        check("integrity", whole, said, "mend it, or go back to a backup");
+        // A server looks after its own.
+        if let Place::File(_) = place {
+            let said = if whole { "no fault was found".to_owned() } else { condition.faults.join("; ") };
+            check("integrity", whole, said, "mend it, or go back to a backup");
+        }
         // What is damaged or of another day cannot be read as it should be.
         if current && whole {
             let store = match place {

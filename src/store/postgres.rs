@@ -125,17 +125,14 @@ impl PostgresStore {
         let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut db).await?;
         let pending = Some(pending(&mut db).await?);
         let fsync: String = sqlx::query_scalar("SHOW fsync").fetch_one(&mut db).await?;
-        let faults = match fsync.as_str() {
-            "on" => Vec::new(),
-            _ => vec!["its `fsync` is off: an answered move may be lost".to_owned()],
-        };
+        let (faults, durable) = (Vec::new(), Some(fsync == "on"));
         let micros: i64 =
             sqlx::query_scalar("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)")
                 .fetch_one(&mut db)
                 .await?;
         let clock = DateTime::from_timestamp_micros(micros);
         db.close().await?;
-        Ok(Condition { engine: format!("PostgreSQL {version}"), pending, faults, clock, room: None })
+        Ok(Condition { engine: format!("PostgreSQL {version}"), pending, faults, durable, clock, room: None })
     }
 
     /// A transaction that holds the write lock from the start.

@@ -15,6 +15,8 @@ pub struct Condition {
     pub pending: Option<usize>,
     /// What is wrong with it, in its own words.
     pub faults: Vec<String>,
+    /// Whether what is answered is on the disk; where that is set elsewhere.
+    pub durable: Option<bool>,
     /// The time by its clock, where it has one of its own.
     pub clock: Option<DateTime<Utc>>,
     /// How many bytes a file takes, and how many are free where it stands.

@@ -34,7 +34,7 @@ impl SqliteStore {
         let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let disk = rustix::fs::statvfs(folder).map_err(|e| failed(e.into()))?;
         let room = Some((used, disk.f_bavail.saturating_mul(disk.f_frsize)));
-        Ok(Condition { engine: "SQLite".to_owned(), pending, faults, clock: None, room })
+        Ok(Condition { engine: "SQLite".to_owned(), pending, faults, durable: None, clock: None, room })
     }
 
     /// Copies the file.

@@ -70,6 +70,7 @@ fn the_doctor_says_what_is_wrong() {
     }
     if database::server().is_some() {
         assert!(ended.stdout.contains("ok     clock"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("the server's `fsync` is o"), "{}", ended.stdout);
         let said = user.run(&["backup", "copy"]).code(INVALID).stderr;
         assert!(said.contains("pg_dump"), "{said}");
         return;
