@@ -26,6 +26,13 @@ struct Docs<'d> {
     types: Vec<Type<'d>>,
 }
 
+impl Docs<'_> {
+    /// A text in pieces, each with whether it stands in backticks.
+    fn pieces(text: &str) -> impl Iterator<Item = (bool, &str)> {
+        text.split('`').enumerate().map(|(at, piece)| (at % 2 == 1, piece))
+    }
+}
+
 struct Group<'d> {
     name: &'d str,
     description: &'d str,
