@@ -5,7 +5,7 @@
 
 pub mod answers;
 mod audit;
-mod catalogs;
+pub mod catalogs;
 pub mod check;
 pub mod demo;
 mod drafts;

@@ -190,6 +190,14 @@ pub struct Catalog {
     pub servers: Vec<CatalogServer>,
 }
 
+impl Catalog {
+    /// What tells one state of its settings from another.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&serde_json::to_value(self).unwrap_or(Value::Null))
+    }
+}
+
 /// A server of a catalog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -10,20 +10,46 @@ use crate::{
     catalog::{
         Catalog, CatalogServer, CatalogVersion, DraftStatus, ServerSpec, Version,
         document::{self, Document},
+        policy,
     },
     config,
+    json::Digest,
     name::{CatalogName, ServerName},
     store::{NewSettings, StoreError},
 };
+
+/// How a document is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Apply {
+    /// Nothing is written; the answer says what would be.
+    pub dry_run: bool,
+    /// What others set since the last document is undone.
+    pub overwrite: bool,
+}
 
 impl App {
     /// Applies a catalog document: the catalog, its policy and servers; and, where it has tools and a
     /// `catalogVersion`, that version as approved. The servers that it says where to find are registered. `name` is where the document comes from: errors begin with it, and
     /// where the document names no catalog, the catalog is called as the file is, without folder and `.yaml`.
     ///
-    /// # Errors
-    /// Where the document is wrong (with its line), or its version exists with other content.
+    ///
+    /// What others set since the last document was applied is not undone without being told to: the document is refused
+    /// where both changed the same part.
     pub async fn apply(&self, name: &str, text: &str, actor: &str) -> Result<Applied, AppError> {
+        self.apply_as(name, text, Apply::default(), actor).await
+    }
+
+    /// The same, as told.
+    ///
+    /// # Errors
+    /// As [`App::apply`].
+    pub async fn apply_as(
+        &self,
+        name: &str,
+        text: &str,
+        how: Apply,
+        actor: &str,
+    ) -> Result<Applied, AppError> {
         let invalid = |message: String| AppError::new(Kind::Invalid, "invalid-document", message);
         let document = document::read(text).map_err(|e| invalid(format!("{name}:{e}")))?;
         let catalog = match &document.catalog {
@@ -35,8 +61,22 @@ impl App {
         let basis = self.basis([format!("catalog/{catalog}")]).await?;
         let before = self.store.catalog(&catalog).await?;
         let after = applied(before.as_ref(), catalog, &document);
+        if let Some(now) = before.as_ref().filter(|_| !how.overwrite) {
+            let last = self.store.applied(&now.name).await?;
+            let undone = undone(last.as_ref(), now, &after);
+            if !undone.is_empty() {
+                return Err(changed_elsewhere(name, &now.name, &undone));
+            }
+        }
+        let changes = difference(before.as_ref(), &after);
         let version = self.imported(&after, &document, name, actor).await?;
         let unchanged = before.as_ref() == Some(&after) && version.is_none();
+        if how.dry_run {
+            let (registered, notes) = self.to_register(&document).await?;
+            let registered = registered.into_iter().map(|spec| spec.name).collect();
+            let version = version.map(|v| v.version);
+            return Ok(Applied { catalog: after, version, unchanged, changes, registered, notes });
+        }
         if !unchanged {
             let subject = format!("catalog/{}", after.name);
             let mut events = Vec::new();
@@ -55,17 +95,64 @@ impl App {
                 done => done?,
             }
         }
-        let (registered, notes) = self.register_named(&document, actor).await?;
-        Ok(Applied { catalog: after, version: document.version, unchanged, registered, notes })
+        let (specs, notes) = self.to_register(&document).await?;
+        let registered = specs.iter().map(|spec| spec.name.clone()).collect();
+        if !specs.is_empty() {
+            self.register(specs, actor).await?;
+        }
+        Ok(Applied { catalog: after, version: document.version, unchanged, changes, registered, notes })
     }
 
-    /// Registers the servers that a document says where to find, as it says; those that are registered so already are
-    /// left alone. Second, what was kept out because it looks like a secret.
-    async fn register_named(
+    /// Sets a catalog's policy, environments and servers with their selections, or makes the catalog. Where a server is
+    /// found stays as it was: that comes by documents and by configurations only.
+    ///
+    /// # Errors
+    /// Where the catalog stands otherwise than `seen` (nothing: it must not be there), a server is not known, or the
+    /// environments have no order.
+    pub async fn put_catalog(
         &self,
-        document: &Document,
+        settings: Catalog,
+        seen: Option<&Digest>,
         actor: &str,
-    ) -> Result<(Vec<ServerName>, Vec<String>), AppError> {
+    ) -> Result<Catalog, AppError> {
+        let name = settings.name.clone();
+        let basis = self.basis([format!("catalog/{name}")]).await?;
+        let before = self.store.catalog(&name).await?;
+        if before.as_ref().map(Catalog::digest).as_ref() != seen {
+            return Err(moved_settings(&name, before.as_ref()));
+        }
+        if let Err((environment, cause)) = policy::order(&settings.environments) {
+            let message = format!("environment `{environment}` {cause}");
+            return Err(AppError::new(Kind::Invalid, "bad-environments", message));
+        }
+        let mut after = settings;
+        for server in &mut after.servers {
+            let known = before.as_ref().and_then(|c| c.servers.iter().find(|s| s.name == server.name));
+            server.source = known.and_then(|s| s.source.clone());
+            let listed = !self.store.listings(&server.name, 1).await?.is_empty();
+            if known.is_none() && !listed && self.store.registration(&server.name).await?.is_none() {
+                return Err(self.unknown_server(&server.name).await?);
+            }
+        }
+        if before.as_ref() == Some(&after) {
+            return Ok(after);
+        }
+        let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), self::settings(&after));
+        let new = NewSettings { catalog: &after, by_document: false, version: None, basis };
+        match self.store.apply(new, vec![event]).await {
+            Err(StoreError::Shifted) => {
+                Err(moved_settings(&name, self.store.catalog(&name).await?.as_ref()))
+            }
+            done => {
+                done?;
+                Ok(after)
+            }
+        }
+    }
+
+    /// The servers that a document says where to find, but for those that are registered so already. Second, what was kept
+    /// out because it looks like a secret.
+    async fn to_register(&self, document: &Document) -> Result<(Vec<ServerSpec>, Vec<String>), AppError> {
         let (mut specs, mut notes) = (Vec::new(), Vec::new());
         for server in &document.servers {
             let Some(source) = &server.source else { continue };
@@ -79,11 +166,7 @@ impl App {
                 None => specs.push(spec),
             }
         }
-        let names = specs.iter().map(|spec| spec.name.clone()).collect();
-        if !specs.is_empty() {
-            self.register(specs, actor).await?;
-        }
-        Ok((names, notes))
+        Ok((specs, notes))
     }
 
     /// The version that a document brings, where it is not here yet.
@@ -248,6 +331,56 @@ fn applied(before: Option<&Catalog>, name: CatalogName, document: &Document) -> 
         environments: environments.unwrap_or_default(),
         servers,
     }
+}
+
+/// The parts of a catalog that somebody set otherwise since the last document, and that `after` would set to something
+/// else again.
+fn undone(last: Option<&Catalog>, now: &Catalog, after: &Catalog) -> Vec<String> {
+    let Some(last) = last else { return Vec::new() };
+    let mut parts = Vec::new();
+    if now.policy != last.policy && after.policy != now.policy {
+        parts.push("`policy`".to_owned());
+    }
+    if now.environments != last.environments && after.environments != now.environments {
+        parts.push("`environments`".to_owned());
+    }
+    let of = |catalog: &Catalog, name: &ServerName| catalog.servers.iter().find(|s| s.name == *name).cloned();
+    let mut names: Vec<&ServerName> = last.servers.iter().chain(&now.servers).map(|s| &s.name).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let (was, is, will) = (of(last, name), of(now, name), of(after, name));
+        if is != was && will != is {
+            parts.push(format!("server `{name}`"));
+        }
+    }
+    parts
+}
+
+fn changed_elsewhere(file: &str, catalog: &CatalogName, parts: &[String]) -> AppError {
+    let message = format!(
+        "{file} would undo what others set in catalog `{catalog}` since a document was applied to it: {}",
+        parts.join(", ")
+    );
+    AppError::new(Kind::Conflict, "changed-elsewhere", message)
+        .help(format!("look at `toolpact export {catalog}` and take it over, or apply the file with `--overwrite`"))
+}
+
+fn moved_settings(name: &CatalogName, now: Option<&Catalog>) -> AppError {
+    let message = match now {
+        Some(_) => format!("catalog `{name}` is set otherwise by now than you saw, or it was not to be there yet"),
+        None => format!("catalog `{name}` does not exist"),
+    };
+    AppError::new(Kind::Stale, "stale-settings", message).help("read it again, then repeat the change on that")
+}
+
+/// The lines of the settings that differ, as a document writes them.
+fn difference(before: Option<&Catalog>, after: &Catalog) -> Vec<String> {
+    let text = |catalog: &Catalog| Document::of(catalog, None).write();
+    let (was, is) = (before.map(text).unwrap_or_default(), text(after));
+    let lines = similar::TextDiff::from_lines(&was, &is);
+    let changed = lines.iter_all_changes().filter(|c| c.tag() != similar::ChangeTag::Equal);
+    changed.map(|c| format!("{} {}", c.tag(), c.value().trim_end())).collect()
 }
 
 /// A catalog's settings as its event tells them: where servers are found without what may be secret in it, because the

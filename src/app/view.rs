@@ -358,6 +358,8 @@ pub struct Applied {
     pub version: Option<CatalogVersion>,
     /// Nothing of the catalog was new.
     pub unchanged: bool,
+    /// The lines of the settings that differ from before, as a document writes them, each after `-` or `+`.
+    pub changes: Vec<String>,
     /// The servers that were registered, because the document says where they are found.
     pub registered: Vec<ServerName>,
     /// What whoever applied it should know, a sentence each.
