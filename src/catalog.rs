@@ -126,6 +126,26 @@ pub struct ServerPin {
     pub provenance: Provenance,
 }
 
+impl ServerPin {
+    /// The release in words: package or endpoint, the version that the server gives itself, and the revision that was
+    /// spoken.
+    #[must_use]
+    pub fn release(&self) -> String {
+        let Provenance { target, package, protocol_version, .. } = &self.provenance;
+        let mut words = match package {
+            Some(package) => package.to_string(),
+            None => target.clone(),
+        };
+        if let Some(version) = self.provenance.server_version() {
+            words = format!("{words}, version {version}");
+        }
+        if let Some(revision) = protocol_version {
+            words = format!("{words}, MCP {revision}");
+        }
+        words
+    }
+}
+
 /// What a catalog version is: an ordered set of members and the server releases they came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -9,13 +9,16 @@ mod audit;
 mod backup;
 mod calls;
 mod context;
+mod decide;
 mod demo_server;
 mod diff;
 mod doctor;
 mod draft;
 mod drafts;
+mod edit;
 mod explain;
 mod export;
+mod freeze;
 mod gate;
 mod import;
 mod lint;
@@ -110,6 +113,10 @@ enum Command {
     Draft(draft::Args),
     Drafts(drafts::Args),
     Show(show::Args),
+    Decide(decide::Args),
+    Decisions(decide::ListArgs),
+    Comment(decide::CommentArgs),
+    Edit(edit::Args),
     Approve(approve::Args),
     Reject(reject::Args),
     Apply(apply::Args),
@@ -118,6 +125,8 @@ enum Command {
     Promote(promote::Args),
     Rollback(rollback::Args),
     Release(release::Args),
+    Freeze(freeze::Args),
+    Unfreeze(freeze::EndArgs),
     // Watch.
     Status(status::Args),
     Log(log::Args),
@@ -179,6 +188,10 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Draft(args) => draft::run(args, context),
         Command::Drafts(args) => drafts::run(args, context),
         Command::Show(args) => show::run(args, context),
+        Command::Decide(args) => decide::run(args, context),
+        Command::Decisions(args) => decide::list(args, context),
+        Command::Comment(args) => decide::comment(args, context),
+        Command::Edit(args) => edit::run(args, context),
         Command::Approve(args) => approve::run(args, context),
         Command::Reject(args) => reject::run(args, context),
         Command::Apply(args) => apply::run(args, context),
@@ -186,6 +199,8 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Promote(args) => promote::run(args, context),
         Command::Rollback(args) => rollback::run(args, context),
         Command::Release(args) => release::run(args, context),
+        Command::Freeze(args) => freeze::freeze(args, context),
+        Command::Unfreeze(args) => freeze::unfreeze(args, context),
         Command::Status(args) => status::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Audit(args) => audit::run(args, context),

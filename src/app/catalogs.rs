@@ -140,9 +140,7 @@ impl App {
         let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), self::settings(&after));
         let new = NewSettings { catalog: &after, by_document: false, version: None, basis };
         match self.store.apply(new, vec![event]).await {
-            Err(StoreError::Shifted) => {
-                Err(moved_settings(&name, self.store.catalog(&name).await?.as_ref()))
-            }
+            Err(StoreError::Shifted) => Err(moved_settings(&name, self.store.catalog(&name).await?.as_ref())),
             done => {
                 done?;
                 Ok(after)
@@ -362,16 +360,20 @@ fn changed_elsewhere(file: &str, catalog: &CatalogName, parts: &[String]) -> App
         "{file} would undo what others set in catalog `{catalog}` since a document was applied to it: {}",
         parts.join(", ")
     );
-    AppError::new(Kind::Conflict, "changed-elsewhere", message)
-        .help(format!("look at `toolpact export {catalog}` and take it over, or apply the file with `--overwrite`"))
+    AppError::new(Kind::Conflict, "changed-elsewhere", message).help(format!(
+        "look at `toolpact export {catalog}` and take it over, or apply the file with `--overwrite`"
+    ))
 }
 
 fn moved_settings(name: &CatalogName, now: Option<&Catalog>) -> AppError {
     let message = match now {
-        Some(_) => format!("catalog `{name}` is set otherwise by now than you saw, or it was not to be there yet"),
+        Some(_) => {
+            format!("catalog `{name}` is set otherwise by now than you saw, or it was not to be there yet")
+        }
         None => format!("catalog `{name}` does not exist"),
     };
-    AppError::new(Kind::Stale, "stale-settings", message).help("read it again, then repeat the change on that")
+    AppError::new(Kind::Stale, "stale-settings", message)
+        .help("read it again, then repeat the change on that")
 }
 
 /// The lines of the settings that differ, as a document writes them.

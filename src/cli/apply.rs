@@ -46,7 +46,9 @@ fn files(path: &str) -> Result<Vec<String>, AppError> {
     files.sort();
     if files.is_empty() {
         let message = format!("folder `{path}` holds no `.yaml` file");
-        return Err(AppError::new(Kind::Invalid, "no-documents", message).help("name the file, or another folder"));
+        return Err(
+            AppError::new(Kind::Invalid, "no-documents", message).help("name the file, or another folder")
+        );
     }
     Ok(files)
 }

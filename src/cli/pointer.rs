@@ -1,9 +1,18 @@
 //! What `promote`, `rollback` and `release` share: which pointer, at which generation, and why.
 
-use super::render::safe;
+use std::fmt::Write;
+
+use super::{
+    Answer, exit,
+    render::{safe, text},
+};
 use crate::{
-    app::{App, AppError, Kind, MoveRequest, Overrides},
-    catalog::{CatalogVersion, Move, MoveKind, suggest::did_you_mean},
+    app::{
+        App, AppError, Kind, MoveRequest, Overrides,
+        view::{GateCheck, Preflight},
+    },
+    catalog::{CatalogVersion, Move, MoveKind, ProbeAnswer, suggest::did_you_mean},
+    diff::{Level, Report},
     name::{CatalogName, EnvironmentName},
 };
 
@@ -33,6 +42,9 @@ pub(super) struct MoveArgs {
     /// Makes a retry safe: the same key and request give the first answer again.
     #[arg(long, value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
+    /// Say what stands in the way, what changes and which server releases belong to it; move nothing.
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 impl Args {
@@ -92,6 +104,7 @@ impl MoveArgs {
         app: &App,
         version: CatalogVersion,
         actor: String,
+        overrides: Overrides,
     ) -> Result<(MoveRequest, String), AppError> {
         let Resolved { catalog, generation, note } = self.pointer.resolved(app).await?;
         let request = MoveRequest {
@@ -102,10 +115,56 @@ impl MoveArgs {
             reason: self.pointer.reason.clone(),
             actor,
             idempotency_key: self.idempotency_key.clone(),
-            overrides: Overrides::default(),
+            overrides,
         };
         Ok((request, note))
     }
+}
+
+/// What a move would be judged on, and whether it would be made.
+pub(super) fn rehearsed(preflight: &Preflight) -> Answer {
+    let from = preflight.from.map_or_else(|| "nothing".to_owned(), |v| v.to_string());
+    let mut out = format!(
+        "{}: {} would go from {from} to {} (nothing was moved)\n\n",
+        preflight.environment, preflight.catalog, preflight.to
+    );
+    for gate in &preflight.gates {
+        let word = match (gate.passed, gate.overridden) {
+            (true, _) => "passed",
+            (false, true) => "overridden",
+            (false, false) => "BLOCKED",
+        };
+        _ = writeln!(out, "  {word:<10} {:<18} {}", gate.code, safe::line(&gate.message, 300));
+        if gate.blocks() && !gate.help.is_empty() {
+            _ = writeln!(out, "  {:<10} {:<18} help: {}", "", "", safe::line(&gate.help, 300));
+        }
+    }
+    for probed in &preflight.grounds.probed {
+        _ = writeln!(out, "  {:<10} {}", "", safe::line(&probed.told(), 300));
+    }
+    for pin in &preflight.servers {
+        _ = writeln!(out, "  release    {:<18} {}", pin.server.to_string(), safe::line(&pin.release(), 200));
+    }
+    if let Some(report) = &preflight.report {
+        out.push_str(match preflight.kind {
+            MoveKind::Promote => "\nwhat changes for whoever uses it:\n\n",
+            MoveKind::Rollback => "\nwhat is lost by going back:\n\n",
+        });
+        out.push_str(&text::report(report, text::Style::of_stdout()));
+        out.push_str(&fingerprints(report));
+    }
+    let blocked = preflight.gates.iter().any(GateCheck::blocks);
+    Answer { text: out, exit: if blocked { exit::BLOCKED } else { exit::PASSED } }
+}
+
+/// The changes of a report by fingerprint, which decisions name.
+pub(super) fn fingerprints(report: &Report) -> String {
+    let mut out = String::new();
+    for (tool, finding) in report.findings().filter(|(_, f)| f.level != Level::Compatible) {
+        let change = format!("{} `{}` {}", finding.level, tool.tool, finding.rule);
+        _ = writeln!(out, "  change {}  {}", finding.fingerprint.short(), safe::line(&change, 200));
+    }
+    out
 }
 
 /// A move that was made.
@@ -115,8 +174,15 @@ pub(super) fn moved(made: &Move, note: &str) -> String {
         MoveKind::Promote => "promoted",
         MoveKind::Rollback => "rolled back",
     };
-    format!(
+    let mut out = format!(
         "{}: {} {done} from {from} to {}, generation {} (was {note})\n",
         made.environment, made.catalog, made.to, made.generation
-    )
+    );
+    for probed in made.grounds.probed.iter().filter(|p| p.answer != ProbeAnswer::Unregistered) {
+        _ = writeln!(out, "{}", safe::line(&probed.told(), 300));
+    }
+    if !made.grounds.overridden.is_empty() {
+        _ = writeln!(out, "overridden: {}", made.grounds.overridden.join(", "));
+    }
+    out
 }

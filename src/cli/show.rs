@@ -5,12 +5,13 @@ use std::fmt::Write;
 use super::{
     Answer,
     context::{Access, Context},
+    decide,
     diff::Assume,
     render::{Format, json, safe, text},
 };
 use crate::{
-    app::AppError,
-    catalog::{Draft, DraftStatus, draft},
+    app::{AppError, view::ReviewPage},
+    catalog::{DraftStatus, draft},
     name::CatalogName,
 };
 
@@ -31,20 +32,59 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
-    let draft = context.with_app(Access::Read, async |app| {
-        let mut draft = app.get_draft(&args.catalog, args.draft).await?;
+    let review = context.with_app(Access::Read, async |app| {
+        let mut review = app.review(&args.catalog, args.draft).await?;
         if let Some(assume) = args.assume {
-            draft.report = app.draft_report(&args.catalog, args.draft, assume.into()).await?;
+            review.draft.report = app.draft_report(&args.catalog, args.draft, assume.into()).await?;
         }
-        Ok(draft)
+        Ok(review)
     })?;
     Ok(Answer::from(match args.format {
-        Format::Json => json::document(&draft)?,
-        Format::Text => written(&draft),
+        Format::Json => json::document(&review.draft)?,
+        Format::Text => written(&review),
     }))
 }
 
-fn written(draft: &Draft) -> String {
+/// What was decided, approved and said of it, and what waits behind it.
+fn reviewed(out: &mut String, review: &ReviewPage) {
+    for standing in &review.standing {
+        let finding = review
+            .draft
+            .reports()
+            .flat_map(crate::diff::Report::findings)
+            .find(|(_, f)| f.fingerprint == standing.fingerprint);
+        match (&standing.decision, standing.blocks, finding) {
+            (Some(decision), blocks, _) => {
+                if let Some(blocks) = blocks {
+                    _ = write!(out, "{blocks}: ");
+                }
+                out.push_str(&decide::line(decision));
+            }
+            (None, Some(blocks), Some((tool, finding))) => {
+                let change = safe::line(&crate::catalog::review::told(tool, finding), 200);
+                _ = writeln!(out, "{}  {blocks}: {change}", standing.fingerprint.short());
+            }
+            (None, _, _) => {}
+        }
+    }
+    for approval in &review.approvals {
+        let (actor, reason) = (safe::word(&approval.actor), safe::line(&approval.reason, 200));
+        _ = writeln!(out, "approved by {actor}: {reason}");
+    }
+    if review.needed > 0 {
+        _ = writeln!(out, "it needs {} approvals by others than its authors", review.needed);
+    }
+    for comment in &review.comments {
+        let on = comment.fingerprint.as_ref().map(|f| format!(" on {}", f.short())).unwrap_or_default();
+        _ = writeln!(out, "{}{on}: {}", safe::word(&comment.actor), safe::line(&comment.text, 500));
+    }
+    for (server, digest) in &review.queue {
+        _ = writeln!(out, "waits behind it: {server}@{}", digest.short());
+    }
+}
+
+fn written(review: &ReviewPage) -> String {
+    let draft = &review.draft;
     let mut out = format!("draft d-{} of {}: {}", draft.id, draft.catalog, draft.status.as_str());
     if let Some(version) = draft.version {
         _ = write!(out, " as {version}");
@@ -65,6 +105,11 @@ fn written(draft: &Draft) -> String {
     }
     out.push('\n');
     out.push_str(&text::report(&draft.report, text::Style::of_stdout()));
+    for earlier in &draft.earlier {
+        _ = writeln!(out, "against {}, which somebody may still rely on:\n", safe::word(&earlier.baseline));
+        out.push_str(&text::report(earlier, text::Style::of_stdout()));
+    }
+    reviewed(&mut out, review);
     if draft.status == DraftStatus::Pending {
         let (catalog, id) = (&draft.catalog, draft.id);
         _ = writeln!(out, "decide: `toolpact approve {catalog} d-{id} --reason …`, or `toolpact reject …`");

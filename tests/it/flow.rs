@@ -257,6 +257,21 @@ async fn of_two_racing_promotes_one_wins() {
 }
 
 #[tokio::test]
+async fn writers_of_different_things_wait_for_each_other() {
+    let own = Own::new().await;
+    let (one, other) = (own.open(Arc::new(Noon)).await, own.open(Arc::new(Noon)).await);
+    for approvals in 0..20 {
+        let document = |name| format!("catalog: {name}\npolicy: {{approvals: {approvals}}}");
+        let (a, b) = (document("a"), document("b"));
+        // Of both, the event is chained behind the last.
+        let (a, b) = tokio::join!(one.apply("a", &a, "ann"), other.apply("b", &b, "bob"));
+        a.expect("applied");
+        b.expect("applied");
+    }
+    assert_eq!(one.verify_events().await.expect("checked").broken, None);
+}
+
+#[tokio::test]
 async fn a_retry_gets_the_first_answer_and_another_request_none() {
     let (app, _store) = two_versions().await;
     let keyed = |request: MoveRequest| MoveRequest { idempotency_key: Some("k1".to_owned()), ..request };

@@ -77,19 +77,21 @@ fn the_doctor_says_what_is_wrong() {
     }
     assert_eq!(ended.code, PASSED, "{}", ended.stdout);
     assert!(ended.stdout.contains("ok     disk"), "{}", ended.stdout);
-    // A page in the middle is overwritten.
-    let path = user.home().join(".local/share/toolpact/toolpact.db");
+    // Every page from the middle on is overwritten; in a copy, which has nothing beside it that is written ahead.
+    user.run(&["backup", "damaged.db"]).code(PASSED);
+    let path = user.home().join("damaged.db");
     let mut file = std::fs::OpenOptions::new().write(true).open(&path).expect("it is there");
-    let middle = file.metadata().expect("it has a length").len() / 4096 / 2 * 4096;
+    let length = file.metadata().expect("it has a length").len();
+    let middle = length / 4096 / 2 * 4096;
     file.seek(SeekFrom::Start(middle)).expect("it is that long");
-    file.write_all(&[0xab; 4096]).expect("written");
+    file.write_all(&vec![0xab; usize::try_from(length - middle).expect("it is small")]).expect("written");
     drop(file);
-    let ended = user.run(&["doctor", "--format", "json"]).code(BLOCKED);
+    let ended = user.run(&["doctor", "--format", "json", "--database", "damaged.db"]).code(BLOCKED);
     let checks: Vec<serde_json::Value> = serde_json::from_str(&ended.stdout).expect("JSON");
     let integrity = checks.iter().find(|check| check["name"] == "integrity").expect("it was checked");
     assert_eq!(integrity["ok"], false, "{integrity}");
     assert!(!integrity["help"].as_str().unwrap_or_default().is_empty());
-    let said = user.run(&["backup", "copy.db"]).code(COULD_NOT_RUN).stderr;
+    let said = user.run(&["backup", "copy.db", "--database", "damaged.db"]).code(COULD_NOT_RUN).stderr;
     assert!(said.contains("error: ") && !user.home().join("copy.db").exists(), "{said}");
 }
 
