@@ -101,8 +101,6 @@ pub struct App {
     limits: Limits,
     /// The tokens that authorization servers gave.
     tokens: Tokens,
-    /// What was answered under a caller's key.
-    answers: Arc<dyn answers::Answers>,
 }
 
 impl App {
@@ -110,8 +108,7 @@ impl App {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
-        let answers = Arc::new(answers::InMemory::default());
-        Self { store, clock, variables, limits: Limits::default(), tokens: Tokens::default(), answers }
+        Self { store, clock, variables, limits: Limits::default(), tokens: Tokens::default() }
     }
 
     /// The same for whoever holds a claim: nothing is written any more once somebody else has it.
@@ -168,12 +165,6 @@ impl App {
     /// What a write about to be decided rests on; read before anything else is.
     async fn basis(&self, subjects: impl IntoIterator<Item = String>) -> Result<Basis, AppError> {
         Ok(Basis { seq: self.store.last_event().await?, subjects: subjects.into_iter().collect() })
-    }
-
-    /// What was answered under a caller's key.
-    #[must_use]
-    pub fn answers(&self) -> &dyn answers::Answers {
-        &*self.answers
     }
 
     /// An event that happens now.

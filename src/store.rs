@@ -501,7 +501,56 @@ pub trait Polls: Send + Sync {
     async fn next_due(&self) -> Result<Option<DateTime<Utc>>>;
 }
 
-/// All of it, as one object.
-pub trait Store: Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Events {}
+/// An answer as it is sent again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptAnswer {
+    /// The status.
+    pub status: u16,
+    /// The headers that belong to the answer and not to its delivery, by name.
+    pub headers: Vec<(String, String)>,
+    /// The body, byte for byte.
+    pub body: Vec<u8>,
+}
 
-impl<T: Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Events> Store for T {}
+/// What is known of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begun {
+    /// Nothing: it is this request's now, until it is finished or forgotten.
+    Fresh,
+    /// The same request is being worked on.
+    InFlight,
+    /// The same request was answered.
+    Answered(KeptAnswer),
+    /// It belongs to another request.
+    Reused,
+}
+
+/// What was answered under callers' keys. None of it is an event: the work that was answered has its own.
+#[async_trait]
+pub trait Answers: Send + Sync {
+    /// Takes a key for a request. Forgets what was begun before `kept_since`, and what has no answer since `given_up`:
+    /// whoever worked on it is gone.
+    async fn begin_answer(
+        &self,
+        key: &str,
+        request: &Digest,
+        now: DateTime<Utc>,
+        kept_since: DateTime<Utc>,
+        given_up: DateTime<Utc>,
+    ) -> Result<Begun>;
+    /// Keeps the answer to a request that was begun.
+    async fn finish_answer(&self, key: &str, answer: KeptAnswer) -> Result<()>;
+    /// Gives a key back.
+    async fn forget_answer(&self, key: &str) -> Result<()>;
+}
+
+/// All of it, as one object.
+pub trait Store:
+    Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Answers + Events
+{
+}
+
+impl<T: Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Answers + Events> Store
+    for T
+{
+}

@@ -132,6 +132,20 @@ impl App {
         Ok(all)
     }
 
+    /// The waivers of all catalogs, those that end first before the others; those that have ended stand in the way again.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn waivers(&self) -> Result<Vec<Decision>, AppError> {
+        let mut waivers = Vec::new();
+        for catalog in self.store.catalogs().await? {
+            let decisions: Decisions = self.store.decisions(&catalog.name).await?.into_iter().collect();
+            waivers.extend(decisions.current().filter(|d| d.expires.is_some()).cloned());
+        }
+        waivers.sort_by_key(|d| (d.expires, d.id));
+        Ok(waivers)
+    }
+
     /// Approves a pending draft. Where enough people did, it becomes a version. Every change that blocks has to be
     /// accepted: by a decision or a waiver, or, with `accept_breaking`, here and now for this reason. Absolute findings and
     /// rejected changes cannot be accepted so.
@@ -687,9 +701,10 @@ pub(super) fn within_budget(policy: &Policy, content: &Content, what: &str) -> R
 
 fn own_draft(draft: &Draft, actor: &str, needed: usize) -> AppError {
     let part = if draft.created_by == actor { "made" } else { "edited" };
-    let people = if needed == 1 { "one other person".to_owned() } else { format!("{needed} other people") };
+    let people =
+        if needed == 1 { "one other person has".to_owned() } else { format!("{needed} other people have") };
     let message = format!(
-        "draft `d-{}` was {part} by {actor}; by the policy of catalog `{}` {people} have to approve it",
+        "draft `d-{}` was {part} by {actor}; by the policy of catalog `{}` {people} to approve it",
         draft.id, draft.catalog
     );
     AppError::new(Kind::Blocked, "own-draft", message).help("ask somebody who had no part in it")

@@ -107,6 +107,15 @@ impl Decisions {
         };
         environment.and_then(|e| newest(Some(e))).or_else(|| newest(None))
     }
+
+    /// What counts now: the newest decision on each change in each scope, but for what was withdrawn.
+    pub fn current(&self) -> impl Iterator<Item = &Decision> {
+        self.0.values().flat_map(|of_one| {
+            let mut scopes = std::collections::HashSet::new();
+            let newest = of_one.iter().filter(move |d| scopes.insert(d.environment.as_ref()));
+            newest.filter(|d| d.ruling != Ruling::Withdraw)
+        })
+    }
 }
 
 /// Why a change stands in the way.

@@ -31,8 +31,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let approved = approved.map_err(|error| match error.code {
         // The flag is this face's word for it.
         "policy-blocks" => error.help(format!(
-            "read it with `toolpact show {0} d-{1}`, then accept it with `--accept-breaking`, or refuse it with \
-             `toolpact reject {0} d-{1} --reason …`",
+            "read it with `toolpact show {0} d-{1}`, then decide change by change with `toolpact decide {0} accept \
+             CHANGE --reason …`, accept all with `--accept-breaking`, or refuse the draft with `toolpact reject`",
             args.catalog, args.draft
         )),
         _ => error,

@@ -10,7 +10,10 @@ use super::{
     render::{Format, json, safe},
     servers,
 };
-use crate::app::{AppError, view};
+use crate::{
+    app::{AppError, view},
+    catalog::review::Decision,
+};
 
 /// Show what is live, which drafts wait, and how the last listing of every server ended.
 #[derive(clap::Args)]
@@ -24,6 +27,8 @@ pub(super) struct Args {
 struct Status {
     environments: Vec<view::EnvironmentPage>,
     catalogs: Vec<view::CatalogSummary>,
+    /// Those that end first before the others.
+    waivers: Vec<Decision>,
     servers: Vec<view::ServerSummary>,
 }
 
@@ -32,6 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         Ok(Status {
             environments: app.environments().await?,
             catalogs: app.catalogs().await?,
+            waivers: app.waivers().await?,
             servers: app.servers().await?,
         })
     })?;
@@ -46,7 +52,10 @@ fn written(status: &Status) -> String {
     out.push_str("environments\n");
     for page in &status.environments {
         let p = &page.pointer;
-        let hold = p.hold.map(|v| format!(", {v} held")).unwrap_or_default();
+        let mut hold = p.hold.map(|v| format!(", {v} held")).unwrap_or_default();
+        if let Some(freeze) = page.freezes.first() {
+            _ = write!(hold, ", frozen by {}", safe::word(&freeze.actor));
+        }
         _ = writeln!(
             out,
             "  {:<14} {:<20} {:<14} generation {}, by {} at {}{hold}",
@@ -73,6 +82,21 @@ fn written(status: &Status) -> String {
         );
     }
     none_where(waiting.is_empty(), &mut out);
+
+    if !status.waivers.is_empty() {
+        out.push_str("waivers\n");
+    }
+    for waiver in &status.waivers {
+        let end = waiver.expires.map(servers::time).unwrap_or_default();
+        let owner = safe::word(waiver.owner.as_ref().unwrap_or(&waiver.actor));
+        let change = safe::line(&waiver.change, 120);
+        _ = writeln!(
+            out,
+            "  {:<14} {:<20} until {end}, {owner}: {change}",
+            waiver.fingerprint.short(),
+            waiver.catalog.as_str()
+        );
+    }
 
     out.push_str("servers\n");
     for server in &status.servers {

@@ -75,7 +75,7 @@ async fn with_key(
 ) -> Result<Response, Error> {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, most(parts.uri.path())).await.map_err(|_| Error::BodyTooLarge)?;
-    match app.answers().begin(&key, &digest(&parts, &body), app.now()).await? {
+    match app.begin_answer(&key, &digest(&parts, &body)).await? {
         Begun::Fresh => {}
         Begun::InFlight => return Err(Error::InFlight),
         Begun::Answered(answer) => return Ok(again(answer)),
@@ -95,7 +95,7 @@ async fn with_key(
     match task.await {
         Ok(response) => response,
         Err(e) => {
-            app.answers().forget(&key).await?;
+            app.forget_answer(&key).await?;
             match e.try_into_panic() {
                 // The layer for panics says what there is to say.
                 Ok(panic) => std::panic::resume_unwind(panic),
@@ -117,7 +117,7 @@ fn digest(parts: &Parts, body: &Bytes) -> Digest {
 
 async fn keep(app: &App, key: &str, response: Response) -> Result<Response, Error> {
     if !response.status().is_success() && response.status() != StatusCode::BAD_REQUEST {
-        app.answers().forget(key).await?;
+        app.forget_answer(key).await?;
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
@@ -132,7 +132,7 @@ async fn keep(app: &App, key: &str, response: Response) -> Result<Response, Erro
         body: body.to_vec(),
     };
     // The work is done, whether or not a retry will learn so.
-    if let Err(e) = app.answers().finish(key, answer).await {
+    if let Err(e) = app.finish_answer(key, answer).await {
         tracing::error!(error = %e, "an answer could not be kept under its key");
     }
     Ok(Response::from_parts(parts, Body::from(body)))

@@ -2,6 +2,7 @@
 
 mod access;
 mod contexts;
+mod documents;
 mod drafts;
 mod gates;
 mod polling;

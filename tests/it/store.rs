@@ -2,15 +2,17 @@
 
 use std::{path::Path, sync::Arc};
 
+use chrono::TimeDelta;
 use toolpact::{
     app::{App, Kind},
+    json::Digest,
     snapshot::{Listing, MAX_ABOUT_BYTES, SurfaceKind, SurfaceListing, split},
-    store::{Moved, PointerChange},
+    store::{Begun, KeptAnswer, Moved, PointerChange},
 };
 
 use crate::{
     database::{self, Own},
-    support::{Noon, is, listing, to, tool},
+    support::{Noon, is, listing, noon, to, tool},
 };
 
 /// A database with one version promoted once, the use cases over it, and a connection behind their back.
@@ -379,4 +381,30 @@ async fn a_file_that_is_no_database_is_refused_by_name() {
         );
     }
     assert_eq!(std::fs::read_to_string(&file).expect("read").len(), 1_700);
+}
+
+#[tokio::test]
+async fn an_answer_belongs_to_its_request_until_it_is_forgotten_or_old() {
+    let store = crate::database::store().await;
+    let (one, other) = (Digest::of_bytes(b"one"), Digest::of_bytes(b"other"));
+    let answer = || KeptAnswer {
+        status: 201,
+        headers: vec![("etag".to_owned(), "x".to_owned())],
+        body: b"{\0}".to_vec(),
+    };
+    let begun = async |request: &Digest, minutes: i64| {
+        let now = noon() + TimeDelta::minutes(minutes);
+        let (kept, given_up) = (now - TimeDelta::hours(24), now - TimeDelta::minutes(5));
+        store.begin_answer("k", request, now, kept, given_up).await.expect("it answers")
+    };
+    assert_eq!(begun(&one, 0).await, Begun::Fresh);
+    assert_eq!(begun(&one, 4).await, Begun::InFlight);
+    assert_eq!(begun(&other, 4).await, Begun::Reused);
+    store.forget_answer("k").await.expect("it answers");
+    assert_eq!(begun(&other, 4).await, Begun::Fresh);
+    assert_eq!(begun(&one, 10).await, Begun::Fresh, "whoever began it is gone");
+    store.finish_answer("k", answer()).await.expect("it answers");
+    assert_eq!(begun(&one, 23 * 60).await, Begun::Answered(answer()));
+    assert_eq!(begun(&other, 23 * 60).await, Begun::Reused);
+    assert_eq!(begun(&other, 25 * 60).await, Begun::Fresh);
 }

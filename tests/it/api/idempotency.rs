@@ -83,9 +83,9 @@ async fn a_key_whose_request_is_worked_on_has_to_wait() {
     let ask = || draft().header("idempotency-key", "k-1");
     // The digest of the request, as the first of two sees it, is not known here: the key is taken under another one first.
     let other = toolpact::json::Digest::of_bytes(b"another");
-    assert_eq!(app.answers().begin("k-1", &other, app.now()).await.expect("it answers"), Begun::Fresh);
+    assert_eq!(app.begin_answer("k-1", &other).await.expect("it answers"), Begun::Fresh);
     assert_eq!(code(&answer(&app, ask()).await), "422 idempotency-key-reused");
-    app.answers().forget("k-1").await.expect("it answers");
+    app.forget_answer("k-1").await.expect("it answers");
     // Both at once: one does it, and the other waits or gets its answer.
     let (one, two) = tokio::join!(answer(&app, ask()), answer(&app, ask()));
     let codes = [code(&one), code(&two)];
@@ -111,7 +111,7 @@ async fn a_move_says_that_it_was_made_before_even_where_only_its_own_record_know
     for gone in [false, true] {
         if gone {
             // As after a restart.
-            app.answers().forget("k-1").await.expect("it answers");
+            app.forget_answer("k-1").await.expect("it answers");
         }
         let again = answer(&app, ask()).await;
         assert_eq!((again.status, &again.body), (first.status, &first.body));

@@ -1,0 +1,12 @@
+-- What was answered under a caller's key, so that a request that is sent twice is done once. Without an answer the request
+-- is being worked on. Moves keep their keys in `idempotency_keys` as well, for ever and in their own transaction.
+CREATE TABLE answers (
+    key     TEXT NOT NULL PRIMARY KEY,
+    request TEXT NOT NULL,
+    since   TEXT NOT NULL,
+    status  INTEGER,
+    headers TEXT,
+    body    BLOB,
+    CHECK ((status IS NULL) = (headers IS NULL) AND (status IS NULL) = (body IS NULL))
+);
+CREATE INDEX answers_by_age ON answers (since);
