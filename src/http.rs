@@ -1,12 +1,14 @@
 //! The HTTP API under `/api/v1`: the route table, grouped by caller, and the layers that the API and the pages share.
 //!
 //! A thin face: it reads a request strictly, calls one use case and translates the answer. It never decides anything
-//! and never touches the store. Who calls is always `api` for now: tokens come later, and then name the actor here.
+//! and never touches the store. Who calls is `api` for now, or `api:NAME` as the caller says: tokens come later, and then
+//! prove the name.
 
 mod catalogs;
 mod codes;
 mod conditional;
 mod cursor;
+mod decisions;
 mod diffs;
 mod docs;
 mod drafts;
@@ -14,13 +16,16 @@ mod environments;
 pub mod error;
 mod events;
 mod extract;
+mod freezes;
 mod health;
 mod idempotency;
 mod layers;
 mod live;
 pub mod openapi;
 mod request_id;
+mod reviews;
 mod servers;
+mod settings;
 pub mod wire;
 
 use std::sync::LazyLock;
@@ -46,7 +51,7 @@ use crate::app::App;
 /// line, which has no other callers to think of.
 const DIFF_BYTES: usize = 16 << 20;
 
-/// What the audit log calls a caller of the API until tokens name one.
+/// What the audit log calls a caller of the API who says no name.
 const ACTOR: &str = "api";
 
 /// The API. What no route matches under `/api` is a problem document; everything else is the pages' business.
@@ -77,7 +82,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(servers::get_server))
         .routes(routes!(servers::list_snapshots))
         .routes(routes!(catalogs::list_catalogs))
-        .routes(routes!(catalogs::get_catalog))
+        .routes(routes!(catalogs::get_catalog, settings::put_catalog))
         .routes(routes!(catalogs::list_versions))
         .routes(routes!(catalogs::get_version))
         .routes(routes!(environments::list_environments))
@@ -95,11 +100,17 @@ fn routes() -> OpenApiRouter<App> {
 
     let reviewers = OpenApiRouter::new()
         .routes(routes!(drafts::list_drafts, drafts::create_draft))
-        .routes(routes!(drafts::get_draft))
+        .routes(routes!(drafts::get_draft, drafts::edit_draft))
+        .routes(routes!(reviews::get_review))
+        .routes(routes!(reviews::create_comment))
+        .routes(routes!(decisions::list_decisions, decisions::create_decisions))
         .routes(routes!(drafts::approve_draft))
         .routes(routes!(drafts::reject_draft));
 
     let operators = OpenApiRouter::new()
+        .routes(routes!(environments::preflight_move))
+        .routes(routes!(freezes::freeze_environment))
+        .routes(routes!(freezes::unfreeze_environment))
         .routes(routes!(environments::promote_version))
         .routes(routes!(environments::rollback_version))
         .routes(routes!(environments::release_hold));

@@ -1,5 +1,6 @@
 //! Why a use case could not be done, in a form that each face translates: the API to a status, the CLI to an exit code.
 
+use super::view::GateCheck;
 use crate::{
     catalog::suggest::did_you_mean,
     snapshot::{Evidence, Outcome},
@@ -50,6 +51,8 @@ pub struct AppError {
     pub help: String,
     /// Where a listing failed: how.
     pub listing: Option<Box<(Outcome, Evidence)>>,
+    /// Where a move was refused: every gate that stands in its way.
+    pub gates: Box<[GateCheck]>,
     /// The cause, for the log only; never shown by the API.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -59,7 +62,15 @@ impl AppError {
     /// A failure without further particulars.
     #[must_use]
     pub fn new(kind: Kind, code: &'static str, message: impl Into<String>) -> Self {
-        Self { kind, code, message: message.into(), help: String::new(), listing: None, source: None }
+        Self {
+            kind,
+            code,
+            message: message.into(),
+            help: String::new(),
+            listing: None,
+            gates: Box::default(),
+            source: None,
+        }
     }
 
     /// The same with the next step.

@@ -2,7 +2,7 @@
 //!
 //! Where the store has no query for a page yet, the page is cut here from what it gives; the answers are the same.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::HashSet};
 
 use chrono::{DateTime, Utc};
 
@@ -11,7 +11,10 @@ use super::{
     view::{CatalogSummary, EnvironmentPage, ListingRow, ServerSummary},
 };
 use crate::{
-    catalog::{CatalogVersion, Draft, DraftStatus, EnvironmentPointer, Event, Move, Version},
+    catalog::{
+        CatalogVersion, Draft, DraftStatus, EnvironmentPointer, Event, Move, Version,
+        review::{Decision, Ruling},
+    },
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::Outcome,
 };
@@ -78,6 +81,31 @@ impl EventFilter {
             && self.actor.as_ref().is_none_or(|actor| event.actor == *actor)
             && self.since.is_none_or(|since| event.at >= since)
             && self.kind.as_ref().is_none_or(kind)
+    }
+}
+
+/// Which decisions on changes are asked for; all that is given has to fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DecisionFilter {
+    /// What was decided.
+    pub ruling: Option<Ruling>,
+    /// The change: the first hex digits of its fingerprint, or all of them.
+    pub change: Option<String>,
+    /// Made for this environment alone.
+    pub environment: Option<EnvironmentName>,
+    /// Waivers that count still, and will have ended by then.
+    pub expires_before: Option<DateTime<Utc>>,
+}
+
+impl DecisionFilter {
+    /// `newest` where no later decision took its place.
+    fn fits(&self, decision: &Decision, newest: bool, now: DateTime<Utc>) -> bool {
+        let ends = |before: DateTime<Utc>| decision.expires.is_some_and(|end| end <= before);
+        let open = newest && decision.ruling == Ruling::Accept && !decision.is_expired(now);
+        self.ruling.is_none_or(|ruling| decision.ruling == ruling)
+            && self.change.as_ref().is_none_or(|hex| decision.fingerprint.hex().starts_with(hex.as_str()))
+            && self.environment.as_ref().is_none_or(|e| decision.environment.as_ref() == Some(e))
+            && self.expires_before.is_none_or(|before| open && ends(before))
     }
 }
 
@@ -162,6 +190,25 @@ impl App {
         let mut all = self.store.drafts(catalog).await?;
         all.retain(|draft| status.is_none_or(|s| draft.status == s));
         Ok(Page::cut(all, slice, |draft| Reverse(draft.id)))
+    }
+
+    /// What was decided on changes of a catalog, the newest first; what counts no more as well.
+    ///
+    /// # Errors
+    /// Where the catalog does not exist.
+    pub async fn decisions_page(
+        &self,
+        catalog: &CatalogName,
+        filter: &DecisionFilter,
+        slice: &Slice<Reverse<i64>>,
+    ) -> Result<Page<Decision, Reverse<i64>>, AppError> {
+        let (mut all, now) = (self.decisions(catalog).await?, self.now());
+        let mut seen = HashSet::new();
+        all.retain(|decision| {
+            let newest = seen.insert((decision.fingerprint.clone(), decision.environment.clone()));
+            filter.fits(decision, newest, now)
+        });
+        Ok(Page::cut(all, slice, |decision| Reverse(decision.id)))
     }
 
     /// Environments, by name and catalog.

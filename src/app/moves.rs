@@ -59,6 +59,7 @@ impl App {
     /// Where the move makes no sense: another generation, a version that does not exist, is live already or is held, or,
     /// of a rollback, was never live.
     pub async fn preflight(&self, kind: MoveKind, request: &MoveRequest) -> Result<Preflight, AppError> {
+        no_emergency(kind, request)?;
         Ok(self.examined(kind, request).await?.0)
     }
 
@@ -89,15 +90,13 @@ impl App {
         key: Option<Idempotency>,
     ) -> Result<Move, AppError> {
         let why = reason(&request.reason)?;
-        if request.overrides.emergency && kind == MoveKind::Promote {
-            let message = "only a rollback can be an emergency";
-            return Err(AppError::new(Kind::Invalid, "emergency-promotion", message)
-                .help("roll back, or let the gates be met"));
-        }
+        no_emergency(kind, request)?;
         for _ in 0..TRIES {
             let (preflight, basis) = self.examined(kind, request).await?;
-            if let Some(gate) = preflight.gates.iter().find(|gate| gate.blocks()) {
-                return Err(gate.refusal(kind));
+            let gates: Vec<GateCheck> =
+                preflight.gates.iter().filter(|gate| gate.blocks()).cloned().collect();
+            if let Some(first) = gates.first() {
+                return Err(AppError { gates: gates.clone().into(), ..first.refusal(kind) });
             }
             match self.write_move(kind, request, &why, preflight, basis, key.clone()).await? {
                 Some(done) => return Ok(done),
@@ -423,6 +422,16 @@ impl App {
         }
         Ok(reports)
     }
+}
+
+/// Refuses a promotion that is called an emergency.
+fn no_emergency(kind: MoveKind, request: &MoveRequest) -> Result<(), AppError> {
+    if !request.overrides.emergency || kind == MoveKind::Rollback {
+        return Ok(());
+    }
+    let message = "only a rollback can be an emergency";
+    Err(AppError::new(Kind::Invalid, "emergency-promotion", message)
+        .help("roll back, or let the gates be met"))
 }
 
 /// The policy that a move's report is held against.

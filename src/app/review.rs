@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use json_patch::PatchOperation;
 use serde_json::{Value, json};
 
 use super::{
@@ -25,6 +26,10 @@ use crate::{
 
 /// A remark longer than this is a document of its own.
 const MAX_COMMENT: usize = 10_000;
+/// What a patch may add to twice of what a draft holds, in bytes.
+const MAX_PATCHED: usize = 64 << 10;
+/// How deep a patch may nest. What a server says of itself, which stands in a draft, is nested no deeper than half of it.
+const MAX_NESTED: usize = 256;
 /// What was read is judged again where somebody wrote meanwhile; more often than this only where many write at once.
 const TRIES: usize = 5;
 
@@ -161,9 +166,25 @@ impl App {
         why: &str,
         actor: &str,
     ) -> Result<Approved, AppError> {
+        self.approve_seen(catalog, id, None, accept_breaking, why, actor).await
+    }
+
+    /// The same, of what the approver saw: refused where the draft holds something else by now.
+    ///
+    /// # Errors
+    /// As for [`Self::approve`].
+    pub async fn approve_seen(
+        &self,
+        catalog: &CatalogName,
+        id: i64,
+        seen: Option<&Digest>,
+        accept_breaking: bool,
+        why: &str,
+        actor: &str,
+    ) -> Result<Approved, AppError> {
         let why = reason(why)?;
         for _ in 0..TRIES {
-            match self.try_approve(catalog, id, accept_breaking, &why, actor).await? {
+            match self.try_approve(catalog, id, seen, accept_breaking, &why, actor).await? {
                 Some(approved) => return Ok(approved),
                 None => continue,
             }
@@ -176,6 +197,7 @@ impl App {
         &self,
         name: &CatalogName,
         id: i64,
+        seen: Option<&Digest>,
         accept_breaking: bool,
         why: &str,
         actor: &str,
@@ -183,6 +205,9 @@ impl App {
         let basis = self.basis([format!("catalog/{name}")]).await?;
         let catalog = self.known_catalog(name).await?;
         let draft = self.get_draft(name, id).await?;
+        if let Some(seen) = seen.filter(|seen| **seen != draft.digest) {
+            return Err(moved_draft(&draft, seen));
+        }
         if draft.status == DraftStatus::Approved
             && let Some(needed) = self.approvals_wanted(&catalog, &draft).await?
         {
@@ -743,8 +768,7 @@ fn stale_draft(draft: &Draft, newest: Option<CatalogVersion>) -> AppError {
 fn moved_draft(draft: &Draft, seen: &Digest) -> AppError {
     let message =
         format!("draft `d-{}` holds {} by now, not {}", draft.id, draft.digest.short(), seen.short());
-    AppError::new(Kind::Stale, "stale-draft", message)
-        .help("read the draft again, then repeat the edit on that")
+    AppError::new(Kind::Stale, "draft-edited", message).help("read the draft again, then repeat it on that")
 }
 
 /// The content of a draft after a patch.
@@ -757,13 +781,39 @@ fn patched(draft: &Draft, patch: &Value) -> Result<Content, AppError> {
         serde_json::from_value(patch.clone()).map_err(|e| invalid(format!("is no JSON Patch: {e}")))?;
     let mut document =
         serde_json::to_value(&draft.content).map_err(|e| invalid(format!("cannot begin: {e}")))?;
-    json_patch::patch(&mut document, &patch).map_err(|e| invalid(format!("cannot be applied: {e}")))?;
+    let most = 2 * weight(&document, MAX_NESTED).unwrap_or_default() + MAX_PATCHED;
+    for (at, operation) in patch.iter().enumerate() {
+        json_patch::patch(&mut document, std::slice::from_ref(operation)).map_err(|mut e| {
+            e.operation = at;
+            invalid(format!("cannot be applied: {e}"))
+        })?;
+        // A few bytes of these two double or nest what is there, again and again.
+        let grows = matches!(operation, PatchOperation::Copy(_) | PatchOperation::Move(_));
+        if grows && weight(&document, MAX_NESTED).is_none_or(|weight| weight > most) {
+            return Err(invalid(format!(
+                "makes too much of it: operation {at} copies or nests beyond all use"
+            )));
+        }
+    }
     let edited: Content = serde_json::from_value(document)
         .map_err(|e| invalid(format!("leaves no content of a draft: {e}")))?;
     if edited.digest_policy != draft.content.digest_policy || edited.servers != draft.content.servers {
         return Err(invalid("changes more than its members".to_owned()));
     }
     Ok(edited)
+}
+
+/// How much a value holds: its values, and the bytes of its texts. Nothing where it is nested deeper than this.
+fn weight(value: &Value, deep: usize) -> Option<usize> {
+    let deep = deep.checked_sub(1)?;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(1),
+        Value::String(text) => Some(1 + text.len()),
+        Value::Array(items) => items.iter().try_fold(1, |sum, item| Some(sum + weight(item, deep)?)),
+        Value::Object(members) => {
+            members.iter().try_fold(1, |sum, (name, item)| Some(sum + name.len() + weight(item, deep)?))
+        }
+    }
 }
 
 /// Whether an edited content is what its servers offer, or less.

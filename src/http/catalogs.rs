@@ -12,12 +12,16 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     Error,
-    conditional::{Tagged, of_bytes, tagged},
+    conditional::{Tagged, bytes, of_bytes, settings_tag, tagged},
     cursor::List,
     extract::{Path, Query},
     wire::{self, schema},
 };
-use crate::{app::App, catalog::CatalogVersion, name::CatalogName};
+use crate::{
+    app::{App, view::CatalogPage},
+    catalog::CatalogVersion,
+    name::CatalogName,
+};
 
 /// What every list takes.
 #[derive(Deserialize, IntoParams)]
@@ -49,7 +53,9 @@ pub(super) async fn list_catalogs(
     Ok(list.answer::<_, wire::CatalogSummary>(page))
 }
 
-/// Reads one catalog, with its policy, its versions and drafts, and where it is live.
+/// Reads one catalog, with all that it is set to, its versions and drafts, and where it is live.
+///
+/// The ETag begins with what it is set to, which is what a change is made from.
 #[utoipa::path(
     get, path = "/api/v1/catalogs/{catalog}", tag = "catalogs",
     params(("catalog" = schema::CatalogName, Path, description = "The catalog's name.", example = "orders")),
@@ -59,8 +65,15 @@ pub(super) async fn list_catalogs(
 pub(super) async fn get_catalog(
     State(app): State<App>,
     Path(catalog): Path<CatalogName>,
-) -> Result<Tagged<wire::Catalog>, Error> {
-    Ok(Tagged(app.catalog(&catalog).await?.into()))
+) -> Result<Response, Error> {
+    page(app.catalog(&catalog).await?)
+}
+
+/// A catalog under the tag from which it is changed.
+pub(super) fn page(catalog: CatalogPage) -> Result<Response, Error> {
+    let settings = catalog.catalog.digest();
+    let bytes = bytes(&wire::Catalog::from(catalog))?;
+    Ok(tagged(&settings_tag(&settings, &bytes), "application/json", bytes))
 }
 
 /// Lists the versions of a catalog, the newest first.

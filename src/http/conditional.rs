@@ -62,6 +62,11 @@ pub(super) fn generation_tag(generation: i64, bytes: &[u8]) -> String {
     format!("\"{generation}-{}\"", Digest::of_bytes(bytes).short())
 }
 
+/// The tag of a catalog: what it is set to, which is what a change is made from, and then what else is shown.
+pub(super) fn settings_tag(settings: &Digest, bytes: &[u8]) -> String {
+    format!("\"{}-{}\"", settings.short(), Digest::of_bytes(bytes).short())
+}
+
 /// Whether the caller has what this tag stands for.
 pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|v| v.to_str().ok()).any(|known| {
@@ -115,6 +120,32 @@ impl IfMatch {
         Err(AppError::new(Kind::Stale, "stale-etag", message)
             .help("read it again, look at what became of it, then repeat with its ETag")
             .into())
+    }
+
+    /// Whether one of them is of a catalog that is set like this.
+    pub(super) fn has_settings(&self, settings: &Digest) -> bool {
+        let seen = |tag: &String| tag.trim_matches('"').split('-').next() == Some(settings.short());
+        self.0.iter().any(seen)
+    }
+}
+
+/// What a caller who sets something saw: nothing (`If-None-Match: *`), or one of these states.
+pub(super) struct Seen(pub(super) Option<IfMatch>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Seen {
+    type Rejection = Error;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        let none = parts.headers.get(header::IF_NONE_MATCH).cloned();
+        match (none, parts.headers.contains_key(header::IF_MATCH)) {
+            (Some(_), true) => {
+                Err(Error::InvalidIfNoneMatch("comes with `If-Match`; only one of them can hold"))
+            }
+            (Some(none), false) if none == "*" => Ok(Self(None)),
+            (Some(_), false) => {
+                Err(Error::InvalidIfNoneMatch("is not `*`, which says that nothing is there yet"))
+            }
+            (None, _) => Ok(Self(Some(IfMatch::from_request_parts(parts, state).await?))),
+        }
     }
 }
 

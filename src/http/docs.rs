@@ -156,7 +156,7 @@ fn of_operation<'d>(document: &'d Value, path: &'d str, method: &str, operation:
         kind: kind(&p["schema"]),
         description: text(p, "description"),
     });
-    let body = &operation["requestBody"]["content"]["application/json"];
+    let body = body(operation).map(|(_, body)| body);
     let answers = members(&operation["responses"]).map(|(status, answer)| {
         let named = answer["$ref"].as_str().and_then(|name| document.pointer(name.trim_start_matches('#')));
         let answer = named.unwrap_or(answer);
@@ -170,7 +170,7 @@ fn of_operation<'d>(document: &'d Value, path: &'d str, method: &str, operation:
         summary: text(operation, "summary"),
         description: paragraphs(text(operation, "description")),
         parameters: parameters.collect(),
-        body: body.get("schema").map(kind),
+        body: body.and_then(|body| body.get("schema")).map(kind),
         example: curl(path, method, operation),
         answers: answers.collect(),
     }
@@ -180,8 +180,8 @@ fn of_operation<'d>(document: &'d Value, path: &'d str, method: &str, operation:
 fn curl(path: &str, method: &str, operation: &Value) -> String {
     let mut url = path.to_owned();
     let mut out = String::from("curl");
-    if method == "post" {
-        out += " -X POST";
+    if method != "get" {
+        out += &format!(" -X {}", method.to_ascii_uppercase());
     }
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         let name = text(parameter, "name");
@@ -192,11 +192,16 @@ fn curl(path: &str, method: &str, operation: &Value) -> String {
         }
     }
     out += &format!(" http://127.0.0.1:7878{url}");
-    if let Some(example) = operation.pointer("/requestBody/content/application~1json/example") {
+    if let Some((kind, Some(example))) = body(operation).map(|(kind, body)| (kind, body.get("example"))) {
         let body = example.to_string().replace('\'', "'\\''");
-        out += &format!(" \\\n     -H 'Content-Type: application/json' -d '{body}'");
+        out += &format!(" \\\n     -H 'Content-Type: {kind}' -d '{body}'");
     }
     out
+}
+
+/// What is sent, with its content type.
+fn body(operation: &Value) -> Option<(&str, &Value)> {
+    members(&operation["requestBody"]["content"]).next()
 }
 
 fn of_type<'d>(name: &'d str, schema: &'d Value) -> Type<'d> {

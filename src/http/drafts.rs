@@ -8,19 +8,21 @@ use axum::{
     http::{StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
-    ACTOR, Error,
+    Error,
     conditional::{IfMatch, Tagged, tag},
     cursor::List,
-    extract::{Body, DraftId, Path, Query},
+    extract::{Actor, Body, DraftId, PatchBody, Path, Query},
     wire::{self, schema},
 };
 use crate::{
-    app::App,
+    app::{App, AppError, Kind},
     catalog::DraftStatus,
+    json::Digest,
     name::{CatalogName, ServerName},
 };
 
@@ -49,9 +51,10 @@ pub(super) struct CreateBody {
 pub(super) async fn create_draft(
     State(app): State<App>,
     Path(catalog): Path<CatalogName>,
+    Actor(actor): Actor,
     Body(body): Body<CreateBody>,
 ) -> Result<Response, Error> {
-    let draft = app.draft(&catalog, &body.servers, ACTOR).await?;
+    let draft = app.draft(&catalog, &body.servers, &actor).await?;
     let location = format!("/api/v1/catalogs/{}/drafts/{}", draft.catalog, draft.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Tagged(wire::Draft::from(draft)))
         .into_response())
@@ -120,7 +123,10 @@ pub(super) struct ApproveBody {
     accept_breaking: bool,
 }
 
-/// Makes a draft an approved version, for good.
+/// Approves what a draft holds, which makes it a version once enough people did.
+///
+/// How many have to, other than those who made or edited the draft, says the catalog's policy. Every change that blocks has to
+/// be accepted: by a decision, or with `acceptBreaking` here and now, for this reason.
 #[utoipa::path(
     post, path = "/api/v1/catalogs/{catalog}/drafts/{draft}/approve", tag = "drafts",
     params(
@@ -128,20 +134,26 @@ pub(super) struct ApproveBody {
         ("draft" = schema::DraftNumber, Path, description = "The draft's number.", example = "d-3"),
     ),
     request_body(content = ApproveBody, example = json!({"reason": "callers have moved", "acceptBreaking": true})),
-    responses((status = 201, description = "The version.", body = wire::Version)),
+    responses(
+        (status = 201, description = "The version.", body = wire::Version),
+        (status = 202, description = "The approval is kept; others have to approve as well.", body = wire::Approved),
+    ),
     extensions(("x-problems" = json!([
         "unknown-catalog", "unknown-draft", "draft-decided", "stale-draft", "absolute-finding", "policy-blocks",
-        "empty-reason", "stale-etag"
+        "change-rejected", "own-draft", "too-many-tools", "busy", "empty-reason", "invalid-reason", "stale-etag",
+        "draft-edited"
     ]))),
 )]
 pub(super) async fn approve_draft(
     State(app): State<App>,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     if_match: IfMatch,
+    Actor(actor): Actor,
     Body(body): Body<ApproveBody>,
 ) -> Result<Response, Error> {
-    unchanged(&app, &catalog, draft, &if_match).await?;
-    let approved = app.approve(&catalog, draft.0, body.accept_breaking, &body.reason, ACTOR).await?;
+    let seen = unchanged(&app, &catalog, draft, &if_match).await?;
+    let (accept, why) = (body.accept_breaking, body.reason.as_str());
+    let approved = app.approve_seen(&catalog, draft.0, Some(&seen), accept, why, &actor).await?;
     let Some(version) = approved.version else {
         return Ok((StatusCode::ACCEPTED, Json(wire::Approved::from(approved))).into_response());
     };
@@ -168,20 +180,76 @@ pub(super) struct RejectBody {
     ),
     request_body(content = RejectBody, example = json!({"reason": "keep `all`"})),
     responses((status = 200, description = "The draft as it is now.", body = wire::Draft)),
-    extensions(("x-problems" = json!(["unknown-catalog", "unknown-draft", "draft-decided", "empty-reason", "stale-etag"]))),
+    extensions(("x-problems" = json!([
+        "unknown-catalog", "unknown-draft", "draft-decided", "empty-reason", "invalid-reason", "stale-etag"
+    ]))),
 )]
 pub(super) async fn reject_draft(
     State(app): State<App>,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     if_match: IfMatch,
+    Actor(actor): Actor,
     Body(body): Body<RejectBody>,
 ) -> Result<Tagged<wire::Draft>, Error> {
     unchanged(&app, &catalog, draft, &if_match).await?;
-    Ok(Tagged(app.reject(&catalog, draft.0, &body.reason, ACTOR).await?.into()))
+    Ok(Tagged(app.reject(&catalog, draft.0, &body.reason, &actor).await?.into()))
 }
 
-/// Refuses a decision on another state of a draft than the one that was read.
-async fn unchanged(app: &App, catalog: &CatalogName, draft: DraftId, seen: &IfMatch) -> Result<(), Error> {
-    let now = wire::Draft::from(app.get_draft(catalog, draft.0).await?);
-    seen.check(&format!("draft `d-{}`", draft.0), &tag(&now)?)
+/// One operation of a JSON Patch (RFC 6902). Paths lead into the draft: `/members/0/status`.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub(super) enum PatchOperation {
+    Add { path: String, value: Value },
+    Remove { path: String },
+    Replace { path: String, value: Value },
+    Move { from: String, path: String },
+    Copy { from: String, path: String },
+    Test { path: String, value: Value },
+}
+
+/// Edits a pending draft by a JSON Patch (RFC 6902).
+///
+/// A member may be taken out, taken in again, given another `status`, or a higher `contractVersion`; what it is, and where it
+/// came from, is the servers' word. The draft is judged anew, its editor is an author of it from then on, and approvals of
+/// what it held before count no more.
+#[utoipa::path(
+    patch, path = "/api/v1/catalogs/{catalog}/drafts/{draft}", tag = "drafts",
+    params(
+        ("catalog" = schema::CatalogName, Path, description = "The catalog's name.", example = "orders"),
+        ("draft" = schema::DraftNumber, Path, description = "The draft's number.", example = "d-3"),
+    ),
+    request_body(content = Vec<PatchOperation>, content_type = "application/json-patch+json", example = json!([
+        {"op": "test", "path": "/members/0/tool", "value": "order_query"},
+        {"op": "replace", "path": "/members/0/status", "value": "experimental"},
+    ])),
+    responses((status = 200, description = "The draft as it is now.", body = wire::Draft)),
+    extensions(("x-problems" = json!([
+        "unknown-catalog", "unknown-draft", "draft-decided", "bad-patch", "bad-edit", "nothing-changed", "no-snapshot",
+        "contract-not-stored", "stale-etag", "draft-edited"
+    ]))),
+)]
+pub(super) async fn edit_draft(
+    State(app): State<App>,
+    Path((catalog, draft)): Path<(CatalogName, DraftId)>,
+    if_match: IfMatch,
+    Actor(actor): Actor,
+    PatchBody(patch): PatchBody<PatchOperation>,
+) -> Result<Tagged<wire::Draft>, Error> {
+    let seen = unchanged(&app, &catalog, draft, &if_match).await?;
+    let patch = serde_json::to_value(&patch)
+        .map_err(|e| AppError::new(Kind::Internal, "internal", format!("a patch is no JSON: {e}")))?;
+    Ok(Tagged(app.edit(&catalog, draft.0, Some(&seen), &patch, &actor).await?.into()))
+}
+
+/// Refuses a decision on another state of a draft than the one that was read. What the draft holds in that state.
+async fn unchanged(
+    app: &App,
+    catalog: &CatalogName,
+    draft: DraftId,
+    seen: &IfMatch,
+) -> Result<Digest, Error> {
+    let now = app.get_draft(catalog, draft.0).await?;
+    let digest = now.digest.clone();
+    seen.check(&format!("draft `d-{}`", draft.0), &tag(&wire::Draft::from(now))?)?;
+    Ok(digest)
 }

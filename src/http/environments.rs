@@ -10,17 +10,17 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
-    ACTOR, Error,
+    Error,
     catalogs::ListQuery,
     conditional::{Generation, bytes, generation_tag, of_bytes, tagged},
     cursor::List,
-    extract::{Body, IdempotencyKey, Path, Query},
+    extract::{Actor, Body, IdempotencyKey, Path, Query},
     idempotency::REPLAYED,
     wire::{self, schema},
 };
 use crate::{
     app::{App, AppError, Kind, MoveRequest, Overrides, lists::MoveKey},
-    catalog::{CatalogVersion, Move},
+    catalog::{CatalogVersion, Move, MoveKind},
     name::{CatalogName, EnvironmentName},
 };
 
@@ -137,14 +137,20 @@ pub(super) struct MoveBody {
 }
 
 impl MoveBody {
-    fn request(self, environment: EnvironmentName, generation: i64, key: Option<String>) -> MoveRequest {
+    fn request(
+        self,
+        environment: EnvironmentName,
+        generation: i64,
+        actor: String,
+        key: Option<String>,
+    ) -> MoveRequest {
         MoveRequest {
             environment,
             catalog: self.catalog,
             version: self.version,
             generation,
             reason: self.reason,
-            actor: ACTOR.to_owned(),
+            actor,
             idempotency_key: key,
             overrides: Overrides { record_probe: self.record_probe, emergency: self.emergency },
         }
@@ -153,44 +159,112 @@ impl MoveBody {
 
 /// Moves the pointer to an approved version.
 ///
-/// From the generation that the caller saw; `"0"` where nothing was ever live.
+/// From the generation that the caller saw; `"0"` where nothing was ever live. What has to be so for it says `…/preflight`; a
+/// refusal names in `gates` all that is not.
 #[utoipa::path(
     post, path = "/api/v1/environments/{environment}/promote", tag = "environments",
     params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "staging")),
     request_body(content = MoveBody, example = json!({"version": "2026.11.30", "reason": "try the additions"})),
     responses((status = 200, description = "The move; its generation is what the next one is made from.", body = wire::Move)),
-    extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "unknown-version", "already-live", "held"]))),
+    extensions(("x-problems" = json!([
+        "unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "invalid-reason",
+        "unknown-version", "already-live", "held", "emergency-promotion", "frozen", "order", "approvals", "too-many-tools",
+        "contracts-unknown", "policy-blocks", "not-served", "busy"
+    ]))),
 )]
 pub(super) async fn promote_version(
     State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
+    Actor(actor): Actor,
     IdempotencyKey(key): IdempotencyKey,
     Body(body): Body<MoveBody>,
 ) -> Result<Response, Error> {
     let again = is_answered(&app, key.as_deref()).await?;
-    Ok(moved(app.promote(&body.request(environment, generation, key)).await?, again))
+    Ok(moved(app.promote(&body.request(environment, generation, actor, key)).await?, again))
 }
 
 /// Moves the pointer back to a version that was live there before.
 ///
-/// The version that is left is held: it is not promoted again until the hold is released.
+/// The version that is left is held: it is not promoted again until the hold is released. What is lost by going back, and
+/// which servers belong to the target, says `…/preflight`.
 #[utoipa::path(
     post, path = "/api/v1/environments/{environment}/rollback", tag = "environments",
     params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "staging")),
     request_body(content = MoveBody, example = json!({"version": "2026.11.30", "reason": "orders fail since 14:00"})),
     responses((status = 200, description = "The move; its generation is what the next one is made from.", body = wire::Move)),
-    extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "unknown-version", "already-live", "never-live", "held"]))),
+    extensions(("x-problems" = json!([
+        "unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "invalid-reason",
+        "unknown-version", "already-live", "never-live", "held", "frozen", "policy-blocks", "busy"
+    ]))),
 )]
 pub(super) async fn rollback_version(
     State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
+    Actor(actor): Actor,
     IdempotencyKey(key): IdempotencyKey,
     Body(body): Body<MoveBody>,
 ) -> Result<Response, Error> {
     let again = is_answered(&app, key.as_deref()).await?;
-    Ok(moved(app.rollback(&body.request(environment, generation, key)).await?, again))
+    Ok(moved(app.rollback(&body.request(environment, generation, actor, key)).await?, again))
+}
+
+/// A move that is not made.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct PreflightBody {
+    /// How it would move.
+    #[schema(value_type = schema::MoveKind)]
+    kind: MoveKind,
+    /// May be left out where there is only one.
+    #[schema(value_type = Option<schema::CatalogName>)]
+    catalog: Option<CatalogName>,
+    /// Where to.
+    #[schema(value_type = schema::CatalogVersion)]
+    version: CatalogVersion,
+    /// As of the move.
+    #[serde(default)]
+    record_probe: bool,
+    /// As of the move.
+    #[serde(default)]
+    emergency: bool,
+}
+
+/// Says what a move would be judged on, and moves nothing.
+///
+/// What stands in its way is told by the gates that are neither `passed` nor `overridden`. Registered servers are asked what they
+/// serve where the environment demands it and nothing else stands in the way. A move that makes no sense is refused as the move
+/// itself is.
+#[utoipa::path(
+    post, path = "/api/v1/environments/{environment}/preflight", tag = "environments",
+    params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "staging")),
+    request_body(content = PreflightBody, example = json!({"kind": "promote", "version": "2026.11.30"})),
+    responses((status = 200, description = "What the move would be judged on.", body = wire::Preflight)),
+    extensions(("x-problems" = json!([
+        "unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "unknown-version", "already-live",
+        "never-live", "held", "emergency-promotion"
+    ]))),
+)]
+pub(super) async fn preflight_move(
+    State(app): State<App>,
+    Path(environment): Path<EnvironmentName>,
+    Generation(generation): Generation,
+    Actor(actor): Actor,
+    Body(body): Body<PreflightBody>,
+) -> Result<Json<wire::Preflight>, Error> {
+    let PreflightBody { kind, catalog, version, record_probe, emergency } = body;
+    let request = MoveRequest {
+        environment,
+        catalog,
+        version,
+        generation,
+        reason: String::new(),
+        actor,
+        idempotency_key: None,
+        overrides: Overrides { record_probe, emergency },
+    };
+    Ok(Json(app.preflight(kind, &request).await?.into()))
 }
 
 /// The release of a hold.
@@ -214,15 +288,16 @@ pub(super) struct ReleaseBody {
     params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "staging")),
     request_body(content = ReleaseBody, example = json!({"reason": "what was wrong is mended"})),
     responses((status = 204, description = "It is not held any more.")),
-    extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "never-live", "not-held", "version-needed"]))),
+    extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "invalid-reason", "never-live", "not-held", "version-needed"]))),
 )]
 pub(super) async fn release_hold(
     State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
+    Actor(actor): Actor,
     Body(body): Body<ReleaseBody>,
 ) -> Result<StatusCode, Error> {
-    app.release_hold(&environment, body.catalog.as_ref(), body.version, generation, &body.reason, ACTOR)
+    app.release_hold(&environment, body.catalog.as_ref(), body.version, generation, &body.reason, &actor)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -11,7 +11,7 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request_id;
+use super::{request_id, wire};
 use crate::app::{AppError, Kind};
 
 /// Why a request was not answered.
@@ -51,9 +51,14 @@ pub enum Error {
         /// Why not.
         cause: String,
     },
-    /// The body is not said to be JSON.
-    #[error("the body has the content type `{0}`; this route reads application/json")]
-    WrongContentType(String),
+    /// The body is not said to be what the route reads.
+    #[error("the body has the content type `{said}`; this route reads {reads}")]
+    WrongContentType {
+        /// What it is said to be.
+        said: String,
+        /// What it has to be.
+        reads: &'static str,
+    },
     /// The body is over the route's limit.
     #[error("the body is larger than this route reads")]
     BodyTooLarge,
@@ -71,6 +76,12 @@ pub enum Error {
     /// A header of more or other characters than are kept.
     #[error("the header `Idempotency-Key` is no printable ASCII of 1 to 128 characters")]
     InvalidIdempotencyKey,
+    /// A name that is none.
+    #[error("the header `Toolpact-Actor` is no name of 1 to 64 visible ASCII characters")]
+    InvalidActor,
+    /// What is to be made only where it is not there, or changed as it is there: one of the two.
+    #[error("the header `If-None-Match` {0}")]
+    InvalidIfNoneMatch(&'static str),
     /// The first request under a key is not answered yet.
     #[error("the first request with this idempotency key is still being worked on")]
     InFlight,
@@ -106,9 +117,11 @@ impl Error {
             | Self::InvalidMember { .. }
             | Self::InvalidGeneration(_)
             | Self::InvalidIfMatch(_)
+            | Self::InvalidIfNoneMatch(_)
+            | Self::InvalidActor
             | Self::InvalidIdempotencyKey => StatusCode::BAD_REQUEST,
             Self::InFlight => StatusCode::CONFLICT,
-            Self::WrongContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::WrongContentType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MissingIfMatch => StatusCode::PRECONDITION_REQUIRED,
             Self::CrossOrigin => StatusCode::FORBIDDEN,
@@ -127,10 +140,12 @@ impl Error {
             Self::InvalidQuery(_) => "invalid-query",
             Self::InvalidCursor(_) => "invalid-cursor",
             Self::InvalidBody(_) | Self::InvalidMember { .. } => "invalid-body",
-            Self::WrongContentType(_) => "wrong-content-type",
+            Self::WrongContentType { .. } => "wrong-content-type",
             Self::BodyTooLarge => "body-too-large",
             Self::MissingIfMatch => "missing-if-match",
             Self::InvalidGeneration(_) | Self::InvalidIfMatch(_) => "invalid-if-match",
+            Self::InvalidIfNoneMatch(_) => "invalid-if-none-match",
+            Self::InvalidActor => "invalid-actor",
             Self::InFlight => "idempotency-key-in-flight",
             Self::InvalidIdempotencyKey => "invalid-idempotency-key",
             Self::CrossOrigin => "cross-origin",
@@ -156,7 +171,11 @@ impl Error {
                 "send back the `next` of a page of this list as it came, or leave the cursor out to begin".to_owned()
             }
             Self::InFlight => "send it again in a second; its answer comes back then".to_owned(),
-            Self::WrongContentType(_) => "send `Content-Type: application/json`".to_owned(),
+            Self::WrongContentType { reads, .. } => format!("send `Content-Type: {reads}`"),
+            Self::InvalidIfNoneMatch(_) => {
+                "send `If-None-Match: *` to make it where it is not there, or its ETag as `If-Match` to change it".to_owned()
+            }
+            Self::InvalidActor => "send a name without spaces, or leave the header out".to_owned(),
             Self::CrossOrigin => "send it from this service's own pages, or without a browser".to_owned(),
             Self::ForeignHost(_) => "ask for it as localhost, 127.0.0.1 or [::1]".to_owned(),
             Self::UnknownRoute(_)
@@ -179,7 +198,17 @@ impl Error {
         match self {
             Self::InvalidMember { pointer, cause } => fault(pointer, cause),
             Self::InvalidBody(_) => fault("", &self.to_string()),
-            Self::App(e) if e.code == "empty-reason" => fault("/reason", &e.message),
+            Self::App(e) if matches!(e.code, "empty-reason" | "invalid-reason") => {
+                fault("/reason", &e.message)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What stands in the way of a move.
+    fn gates(&self) -> Vec<wire::Gate> {
+        match self {
+            Self::App(e) => e.gates.iter().cloned().map(wire::Gate::from).collect(),
             _ => Vec::new(),
         }
     }
@@ -224,6 +253,10 @@ pub(super) struct Problem {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<Fault>,
+    /// Everything that stands in the way of a move that was refused; `code` is that of the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    gates: Vec<wire::Gate>,
 }
 
 /// One thing that is wrong with a body.
@@ -248,6 +281,7 @@ impl IntoResponse for Error {
             help: self.help(),
             request_id: request_id::current(),
             errors: self.faults(),
+            gates: self.gates(),
         };
         // A struct of texts and a number always serialises; an empty body would still carry the status.
         let body = serde_json::to_vec(&problem).unwrap_or_default();

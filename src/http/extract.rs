@@ -1,5 +1,7 @@
 //! How requests are read: strictly. What is not understood is refused with the reason, never ignored.
 
+use std::{fmt, marker::PhantomData};
+
 use axum::{
     body::Bytes,
     extract::{
@@ -9,11 +11,14 @@ use axum::{
     },
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
-use serde::de::DeserializeOwned;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use serde_json::error::Category;
 use serde_path_to_error::Segment;
 
-use super::{Error, idempotency};
+use super::{ACTOR, Error, idempotency};
 use crate::catalog::draft::{self, InvalidDraft};
 
 /// The named parts of the path.
@@ -71,30 +76,74 @@ pub(super) struct Body<T>(pub(super) T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Error;
     async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
-        content_type(request.headers())?;
-        let bytes = Bytes::from_request(request, state).await.map_err(|e| {
-            if e.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                Error::BodyTooLarge
-            } else {
-                Error::InvalidBody(format!("could not be read: {}", e.body_text()))
-            }
-        })?;
-        // A derived type would also read an array, field by field in order; no caller may come to rely on that.
-        if bytes.trim_ascii_start().first() != Some(&b'{') {
-            return Err(Error::InvalidBody("is no JSON object".to_owned()));
-        }
-        let mut text = serde_json::Deserializer::from_slice(&bytes);
-        let body = serde_path_to_error::deserialize(&mut text).map_err(|e| {
-            let pointer = pointer(e.path());
-            let cause = e.into_inner();
-            match cause.classify() {
-                Category::Data => Error::InvalidMember { pointer, cause: cause.to_string() },
-                Category::Io | Category::Syntax | Category::Eof => unreadable(&cause),
-            }
-        })?;
-        text.end().map_err(|e| unreadable(&e))?;
+        let Object(body) = read(request, state, ("application/json", b'{', "object")).await?;
         Ok(Self(body))
     }
+}
+
+/// A JSON Patch (RFC 6902) as body.
+pub(super) struct PatchBody<T>(pub(super) Vec<T>);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for PatchBody<T> {
+    type Rejection = Error;
+    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+        let operations: Vec<Object<T>> = read(request, state, (JSON_PATCH, b'[', "array")).await?;
+        Ok(Self(operations.into_iter().map(|Object(operation)| operation).collect()))
+    }
+}
+
+/// What a JSON Patch says that it is.
+const JSON_PATCH: &str = "application/json-patch+json";
+
+/// What is written as an object. A derived type would also read an array, field by field in order; no caller may come to
+/// rely on that.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = Object<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Members(PhantomData))
+    }
+}
+
+/// Reads a body that is said to be of this kind, begins so, and is called so.
+async fn read<S: Send + Sync, T: DeserializeOwned>(
+    request: Request,
+    state: &S,
+    (kind, begins, called): (&'static str, u8, &'static str),
+) -> Result<T, Error> {
+    content_type(request.headers(), kind)?;
+    let bytes = Bytes::from_request(request, state).await.map_err(|e| {
+        if e.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            Error::BodyTooLarge
+        } else {
+            Error::InvalidBody(format!("could not be read: {}", e.body_text()))
+        }
+    })?;
+    if bytes.trim_ascii_start().first() != Some(&begins) {
+        return Err(Error::InvalidBody(format!("is no JSON {called}")));
+    }
+    let mut text = serde_json::Deserializer::from_slice(&bytes);
+    let body = serde_path_to_error::deserialize(&mut text).map_err(|e| {
+        let pointer = pointer(e.path());
+        let cause = e.into_inner();
+        match cause.classify() {
+            Category::Data => Error::InvalidMember { pointer, cause: cause.to_string() },
+            Category::Io | Category::Syntax | Category::Eof => unreadable(&cause),
+        }
+    })?;
+    text.end().map_err(|e| unreadable(&e))?;
+    Ok(body)
 }
 
 fn unreadable(cause: &serde_json::Error) -> Error {
@@ -111,13 +160,42 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     path.iter().map(part).collect()
 }
 
-fn content_type(headers: &HeaderMap) -> Result<(), Error> {
+fn content_type(headers: &HeaderMap, kind: &'static str) -> Result<(), Error> {
     let text = headers.get(header::CONTENT_TYPE).map_or("none", |v| v.to_str().unwrap_or("unreadable"));
     let essence = text.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
+    if essence.eq_ignore_ascii_case(kind) {
         return Ok(());
     }
-    Err(Error::WrongContentType(text.to_owned()))
+    Err(Error::WrongContentType { said: text.to_owned(), reads: kind })
+}
+
+/// The header in which a caller says a name.
+pub(super) const ACTOR_HEADER: &str = "toolpact-actor";
+
+/// The longest name that a caller may say, in bytes.
+pub(super) const LONGEST_ACTOR: usize = 64;
+
+/// Who calls, as the audit log has it: `api`, or `api:NAME` where the caller says a name. It is a claim and proves nothing.
+pub(super) struct Actor(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Actor {
+    type Rejection = Error;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
+        let mut said = parts.headers.get_all(ACTOR_HEADER).iter();
+        match (said.next(), said.next()) {
+            (None, _) => Ok(Self(ACTOR.to_owned())),
+            (Some(name), None) => match name.to_str() {
+                Ok(name)
+                    if (1..=LONGEST_ACTOR).contains(&name.len())
+                        && name.bytes().all(|b| b.is_ascii_graphic()) =>
+                {
+                    Ok(Self(format!("{ACTOR}:{name}")))
+                }
+                _ => Err(Error::InvalidActor),
+            },
+            (Some(_), Some(_)) => Err(Error::InvalidActor),
+        }
+    }
 }
 
 /// `Idempotency-Key`, where one is sent.

@@ -14,7 +14,7 @@ use axum::{
 };
 use tracing::Instrument as _;
 
-use super::{ACTOR, Error, request_id};
+use super::{Error, extract::ACTOR_HEADER, request_id};
 use crate::{
     app::{
         App, AppError, Kind,
@@ -110,9 +110,10 @@ async fn with_key(
 /// All that makes a request this request: who sends it, where to, from which state, and what.
 fn digest(parts: &Parts, body: &Bytes) -> Digest {
     let header = |name| parts.headers.get(name).map_or(&[] as &[u8], HeaderValue::as_bytes);
-    let head = format!("{ACTOR}\n{} {}\n", parts.method, parts.uri);
+    let head = format!("\n{} {}\n", parts.method, parts.uri);
     let (seen, kind) = (header(header::IF_MATCH), header(header::CONTENT_TYPE));
-    Digest::of_bytes(&[head.as_bytes(), seen, b"\n", kind, b"\n\n", body].concat())
+    let actor = header(HeaderName::from_static(ACTOR_HEADER));
+    Digest::of_bytes(&[actor, head.as_bytes(), seen, b"\n", kind, b"\n\n", body].concat())
 }
 
 async fn keep(app: &App, key: &str, response: Response) -> Result<Response, Error> {

@@ -14,7 +14,9 @@ use super::{
     TABLE,
     codes::{self, Code},
     conditional::{of_bytes, tagged},
-    cursor, error, idempotency,
+    cursor, error,
+    extract::LONGEST_ACTOR,
+    idempotency,
     wire::schema,
 };
 
@@ -49,7 +51,8 @@ pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
             Every refusal is a problem (RFC 9457) with a stable `code` and, in `help`, the next step. Every GET has a strong \
             `ETag`, and answers 304 to `If-None-Match`; what others may change is changed only with `If-Match`. Every POST \
             takes an `Idempotency-Key`: sent again it is done once, and the first answer comes back. Lists come in pages: \
-            `next` is the cursor of the next one. There is no login yet.",
+            `next` is the cursor of the next one. There is no login yet: whoever calls may say a name in `Toolpact-Actor`, \
+            under which it is recorded. That is a claim and no proof.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     tags(
@@ -130,9 +133,23 @@ fn conventions((method, operation): (&String, &mut Map<String, Value>), refusals
             json!({ "type": "string", "pattern": "^\"[^\"]+\"( *, *\"[^\"]+\")*$", "examples": ["\"3\""] }),
         ));
     }
+    if method != "get" {
+        also(&["cross-origin"]);
+    }
+    if records(method, operation) {
+        also(&["invalid-actor"]);
+        let schema = json!({
+            "type": "string", "minLength": 1, "maxLength": LONGEST_ACTOR, "pattern": "^[!-~]+$", "examples": ["mara"],
+        });
+        parameters.push(header(
+            "Toolpact-Actor",
+            "Who calls: the history shows `api:NAME`, and `api` where it is left out. A claim that nothing proves until there \
+             are tokens.",
+            schema,
+        ));
+    }
     if method == "post" {
         also(&[
-            "cross-origin",
             "invalid-idempotency-key",
             "idempotency-key-in-flight",
             "idempotency-key-reused",
@@ -165,6 +182,12 @@ fn conventions((method, operation): (&String, &mut Map<String, Value>), refusals
     codes.dedup();
     answers(operation, &codes, tagged, method == "post", refusals);
     operation.insert("x-problems".to_owned(), json!(codes));
+}
+
+/// Whether the history shows who called.
+fn records(method: &str, operation: &Map<String, Value>) -> bool {
+    let judges = operation.get("operationId").is_some_and(|id| id == "make_diff" || id == "verify_tools");
+    method != "get" && !judges
 }
 
 fn probe(operation: &Map<String, Value>) -> bool {

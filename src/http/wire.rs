@@ -7,6 +7,7 @@
 mod catalogs;
 mod environments;
 mod events;
+mod reviews;
 pub(super) mod schema;
 mod servers;
 mod verify;
@@ -14,9 +15,10 @@ mod verify;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-pub use catalogs::{Approved, Catalog, CatalogSummary, Draft, DraftSummary, Version, VersionSummary};
-pub use environments::{Environment, Move, Pointer};
+pub use catalogs::{Catalog, CatalogSummary, Draft, DraftSummary, Version, VersionSummary};
+pub use environments::{Environment, Freeze, Gate, Move, Pointer, Preflight};
 pub use events::Event;
+pub use reviews::{Approved, ChangeDecision, Comment, Review};
 pub use servers::{Listing, Server, ServerSummary};
 pub use verify::Verified;
 

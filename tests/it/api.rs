@@ -3,16 +3,21 @@
 mod bad_input;
 mod catalogs;
 mod conditions;
+mod decisions;
 pub(crate) mod description;
 mod diffs;
 mod drafts;
 mod edges;
 mod environments;
 mod events;
+mod gates;
 mod hosts;
 mod idempotency;
 mod pages;
+mod reviews;
 mod servers;
+mod settings;
+mod story;
 
 use serde_json::Value;
 use toolpact::app::App;

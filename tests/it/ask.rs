@@ -34,6 +34,16 @@ pub(crate) fn post(path: &str, body: Value) -> Ask {
     get(path).method(Method::POST).header("content-type", "application/json").body(&body.to_string())
 }
 
+/// Sends JSON that is to stand at a path.
+pub(crate) fn put(path: &str, body: Value) -> Ask {
+    post(path, body).method(Method::PUT)
+}
+
+/// Sends a JSON Patch.
+pub(crate) fn patch(path: &str, operations: Value) -> Ask {
+    post(path, operations).method(Method::PATCH).header("content-type", "application/json-patch+json")
+}
+
 /// Sends a form, as a browser does from our own page. Values are plain words.
 pub(crate) fn submit(path: &str, fields: &[(&str, &str)]) -> Ask {
     let pairs: Vec<_> =

@@ -36,7 +36,7 @@ pub(super) struct Start {
 
 /// A context under which a server cannot be asked.
 pub(super) struct Unasked {
-    context: String,
+    context: Box<str>,
     /// Why: a variable is not set, a file or a command says nothing, or what comes out can never be a source.
     pub(super) error: AppError,
 }
@@ -58,7 +58,7 @@ pub(super) async fn resolved(
                 Err(AppError::new(error.kind, error.code, error.message.clone()).help(&*error.help))
             }
         };
-        start.map_err(|error| Unasked { context: context.name.clone(), error })
+        start.map_err(|error| Unasked { context: context.name.as_str().into(), error })
     };
     contexts.iter().map(start).collect()
 }
@@ -75,7 +75,7 @@ impl Unasked {
         Listing {
             outcome: Outcome::Unavailable,
             evidence: Evidence { message, help, ..Evidence::default() },
-            provenance: Provenance { transport, auth_context: self.context, ..file },
+            provenance: Provenance { transport, auth_context: self.context.into(), ..file },
             tools: Vec::new(),
             surfaces: Vec::new(),
             held: Held::default(),

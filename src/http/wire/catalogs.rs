@@ -8,13 +8,13 @@ use super::{Pointer, schema};
 use crate::{
     app::view,
     catalog::{
-        self, CatalogVersion, Compatibility, ContractVersion, DraftStatus, Policy, ReleaseStatus, ServerPin,
-        review::Approval,
+        self, CatalogVersion, Compatibility, ContractVersion, DraftStatus, EnvironmentPolicy, Policy,
+        ReleaseStatus, Selection, ServerPin, policy,
     },
     contract::Digests,
     diff::{Report, Verdict},
     json::Digest,
-    name::{CatalogName, ServerName},
+    name::{CatalogName, EnvironmentName, ServerName},
 };
 
 /// A catalog at a glance.
@@ -57,19 +57,53 @@ pub struct Catalog {
     name: CatalogName,
     #[schema(value_type = schema::Policy)]
     policy: Policy,
-    #[schema(value_type = Vec<schema::ServerName>)]
-    servers: Vec<ServerName>,
+    /// What environments demand beyond that, in the order in which versions go through them.
+    environments: Vec<CatalogEnvironment>,
+    servers: Vec<CatalogServer>,
     versions: Vec<VersionSummary>,
     drafts: Vec<DraftSummary>,
     live: Vec<Pointer>,
 }
 
+/// An environment of a catalog.
+#[derive(Serialize, ToSchema)]
+pub struct CatalogEnvironment {
+    #[schema(value_type = schema::EnvironmentName)]
+    name: EnvironmentName,
+    #[schema(value_type = schema::EnvironmentPolicy)]
+    policy: EnvironmentPolicy,
+}
+
+/// A server of a catalog.
+#[derive(Serialize, ToSchema)]
+pub struct CatalogServer {
+    #[schema(value_type = schema::ServerName)]
+    name: ServerName,
+    /// Globs of the tools that belong to the catalog, those after a `!` left out; all belong to it where there is none.
+    #[schema(value_type = Vec<String>)]
+    tools: Selection,
+}
+
+/// In the order in which versions go through them; by name where they have none.
+fn in_order(catalog: &catalog::Catalog) -> Vec<CatalogEnvironment> {
+    let names =
+        policy::order(&catalog.environments).unwrap_or_else(|_| catalog.environments.keys().collect());
+    let of = |name: &EnvironmentName| {
+        let policy = catalog.environments.get(name).cloned().unwrap_or_default();
+        CatalogEnvironment { name: name.clone(), policy }
+    };
+    names.into_iter().map(of).collect()
+}
+
 impl From<view::CatalogPage> for Catalog {
     fn from(c: view::CatalogPage) -> Self {
+        let environments = in_order(&c.catalog);
+        let servers = c.catalog.servers.into_iter();
         Self {
             name: c.catalog.name,
             policy: c.catalog.policy,
-            servers: c.catalog.servers.into_iter().map(|server| server.name).collect(),
+            environments,
+            servers: servers.map(|s| CatalogServer { name: s.name, tools: s.tools }).collect(),
             versions: c.versions.into_iter().map(VersionSummary::from).collect(),
             drafts: c.drafts.into_iter().map(DraftSummary::from).collect(),
             live: c.pointers.into_iter().map(Pointer::from).collect(),
@@ -230,26 +264,16 @@ pub struct Draft {
     servers: Vec<ServerPin>,
     #[schema(value_type = schema::Report)]
     report: Report,
+    /// Reports against older versions, where the policy looks further back than the newest.
+    #[schema(value_type = Vec<schema::Report>)]
+    earlier: Vec<Report>,
     created_by: String,
     created_at: DateTime<Utc>,
+    /// Who changed since what it holds; authors as well.
+    edited_by: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     decision: Option<Decision>,
-}
-
-/// A draft that others have to approve as well.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Approved {
-    draft: i64,
-    approvals: Vec<Approval>,
-    needed: usize,
-}
-
-impl From<view::Approved> for Approved {
-    fn from(a: view::Approved) -> Self {
-        Self { draft: a.draft, approvals: a.approvals, needed: a.needed }
-    }
 }
 
 /// How a draft ended.
@@ -277,8 +301,10 @@ impl From<catalog::Draft> for Draft {
             members: d.content.members.into_iter().map(Member::from).collect(),
             servers: d.content.servers,
             report: d.report,
+            earlier: d.earlier,
             created_by: d.created_by,
             created_at: d.created_at,
+            edited_by: d.edited_by,
             decision: decided.map(|(by, at)| Decision { by, at, reason, version }),
         }
     }

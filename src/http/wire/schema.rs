@@ -2,12 +2,17 @@
 //! core does not know that it is described; the tests hold every answer against these.
 #![expect(dead_code, reason = "these are never made, only described")]
 
+mod moves;
+mod policy;
+
+pub(crate) use moves::Grounds;
+pub(crate) use policy::{EnvironmentPolicy, Policy, PolicySettings};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 /// The name of a server, as people here chose it.
-#[derive(ToSchema)]
+#[derive(ToSchema, Serialize)]
 #[schema(value_type = String, pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", min_length = 1, max_length = 64, examples("orders"))]
 pub(crate) struct ServerName(String);
 
@@ -17,7 +22,7 @@ pub(crate) struct ServerName(String);
 pub(crate) struct CatalogName(String);
 
 /// The name of an environment.
-#[derive(ToSchema)]
+#[derive(ToSchema, Serialize)]
 #[schema(value_type = String, pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", min_length = 1, max_length = 64, examples("production"))]
 pub(crate) struct EnvironmentName(String);
 
@@ -241,15 +246,36 @@ pub(crate) struct Report {
     calls: Option<RecordedCalls>,
 }
 
-/// What blocks, per catalog.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
-pub(crate) struct Policy {
-    assume: Assumption,
-    formats: Formats,
-    /// Levels that block.
-    fail_on: Vec<Level>,
+/// What is decided of a change.
+#[derive(ToSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Ruling {
+    /// It may come.
+    Accept,
+    /// It must not come, whatever the policy says of its level.
+    Reject,
+    /// What was decided before counts no more.
+    Withdraw,
 }
+
+/// Why a change stands in the way.
+#[derive(ToSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Blocks {
+    /// It is never accepted.
+    Absolute,
+    /// Its level blocks, and nobody decided on it.
+    Open,
+    /// It was refused.
+    Rejected,
+    /// Its waiver has ended.
+    WaiverExpired,
+}
+
+/// A change by its fingerprint, or by the first six or more hex digits of it.
+#[derive(ToSchema)]
+#[schema(value_type = String, pattern = "^(sha256:)?[0-9A-Fa-f]{6,64}$", examples("sha256:e3b0c442"))]
+pub(crate) struct ChangeName(String);
 
 /// How a contract relates to the one before it.
 #[derive(ToSchema, Serialize)]

@@ -26,16 +26,22 @@ fn named(path: &str, replaced: Option<(&str, &str)>) -> String {
 /// A request that is good as far as it goes.
 fn good(method: &Method, path: &str, operation: &Value) -> Ask {
     let ask = get(path).method(method.clone());
-    let body = &operation["requestBody"]["content"]["application/json"];
-    let ask = match body["example"].as_object() {
-        Some(_) => ask.header("content-type", "application/json").body(&body["example"].to_string()),
+    let ask = match body(operation) {
+        Some((kind, body)) => ask.header("content-type", kind).body(&body["example"].to_string()),
         None => ask,
     };
     ask.header("if-match", "\"2\"")
 }
 
-fn members(operation: &Value) -> Vec<String> {
-    let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+/// What an operation reads, with its content type.
+fn body(operation: &Value) -> Option<(&str, &Value)> {
+    let content = operation["requestBody"]["content"].as_object()?;
+    content.iter().next().map(|(kind, body)| (kind.as_str(), body))
+}
+
+/// The members of a body that is an object.
+fn members(body: &Value) -> Vec<String> {
+    let schema = &body["schema"]["$ref"];
     let pointer = schema.as_str().expect("bodies have names").trim_start_matches('#');
     let schema = DOCUMENT.value.pointer(pointer).expect("the schema");
     assert_eq!(schema["additionalProperties"], false, "{pointer} takes unknown members");
@@ -88,6 +94,7 @@ fn bad() -> Vec<(String, Ask, &'static str)> {
         for parameter in parameters.iter().filter(|p| p["in"] == "header") {
             let (name, code) = match parameter["name"].as_str().expect("a name") {
                 "If-Match" => ("if-match", "invalid-if-match"),
+                "Toolpact-Actor" => ("toolpact-actor", "invalid-actor"),
                 "Idempotency-Key" => ("idempotency-key", "invalid-idempotency-key"),
                 _ => continue,
             };
@@ -99,13 +106,12 @@ fn bad() -> Vec<(String, Ask, &'static str)> {
                 );
             }
         }
-        if operation_of.get("requestBody").is_none() {
-            continue;
-        }
-        let example = &operation_of["requestBody"]["content"]["application/json"]["example"];
+        let Some((reads, body_of)) = body(operation_of) else { continue };
+        let example = &body_of["example"];
         let with = |body: &str| good(&method, &plain, operation_of).body(body);
         for kind in [
             "text/plain",
+            if reads == "application/json" { "application/json-patch+json" } else { "application/json" },
             "application/xml",
             "application/x-www-form-urlencoded",
             "multipart/form-data; boundary=x",
@@ -123,7 +129,7 @@ fn bad() -> Vec<(String, Ask, &'static str)> {
             "{",
             "{}}",
             "{\"a\":}",
-            "[]",
+            if example.is_array() { "{}" } else { "[]" },
             "null",
             "1",
             "\"x\"",
@@ -133,6 +139,24 @@ fn bad() -> Vec<(String, Ask, &'static str)> {
             "{\"a\":1,}",
         ] {
             add(&format!("body {body}"), with(body), "invalid-body");
+        }
+        let large = format!("{{\"reason\":\"{}\"}}", "x".repeat(17 << 20));
+        add("too large", with(&large), "body-too-large");
+        add("deep", with(&format!("{{\"x\":{}", "[".repeat(10_000))), "invalid-body");
+        if example.is_array() {
+            for item in [
+                json!(1),
+                json!([]),
+                json!({}),
+                json!(["add", "/a", 1]),
+                json!({"op": "add", "path": "/a"}),
+                json!({"op": "no-such", "path": "/a"}),
+                json!({"op": "move", "path": "/a"}),
+                json!({"op": "remove", "path": 1}),
+            ] {
+                add(&format!("an item {item}"), with(&json!([item]).to_string()), "invalid-body");
+            }
+            continue;
         }
         add(
             "an array of values in order",
@@ -148,10 +172,7 @@ fn bad() -> Vec<(String, Ask, &'static str)> {
             1,
         );
         add("every member twice", with(&doubled), "invalid-body");
-        let large = format!("{{\"reason\":\"{}\"}}", "x".repeat(17 << 20));
-        add("too large", with(&large), "body-too-large");
-        add("deep", with(&format!("{{\"x\":{}", "[".repeat(10_000))), "invalid-body");
-        for member in members(operation_of) {
+        for member in members(body_of) {
             for value in [
                 json!({"x": {}}),
                 json!(-1.5),
@@ -162,11 +183,13 @@ fn bad() -> Vec<(String, Ask, &'static str)> {
             ] {
                 let mut body = example.clone();
                 body[&member] = value.clone();
-                // A reason may be any text, and recorded messages that are no calls are skipped.
-                if member == "reason" && value.is_string() || member == "calls" && value.is_array() {
+                // A reason or a remark may be any text, and recorded messages that are no calls are skipped.
+                if matches!(member.as_str(), "reason" | "text") && value.is_string()
+                    || member == "calls" && value.is_array()
+                {
                     continue;
                 }
-                let code = if matches!(member.as_str(), "listing" | "baseline" | "candidate") {
+                let code = if matches!(member.as_str(), "listing" | "baseline" | "candidate" | "rule") {
                     ""
                 } else {
                     "invalid-body"

@@ -83,10 +83,10 @@ async fn a_catalog_leads_to_its_versions_and_drafts() {
         "/live/1/version",
     ];
     assert_snapshot!(check_parts(&app, get("/api/v1/catalogs/shop"), &parts).await, @r#"
-    200 content-type=application/json
+    200 content-type=application/json etag="663cd0e2bc10-…"
     /name: "shop"
     /policy: {"assume":"declared","formats":"risky","failOn":["breaking","undecided"],"compatibility":"full","against":"latest","approvals":0}
-    /servers: ["orders"]
+    /servers: [{"name":"orders","tools":[]}]
     /versions/0/version: "2026.11.28"
     /versions/1/reason: "the contracts as they stand"
     /drafts/0/id: 4
