@@ -80,6 +80,25 @@ pub struct MoveRequest {
     pub overrides: Overrides,
 }
 
+/// What is asked of the release of a hold.
+#[derive(Debug, Clone)]
+pub struct ReleaseRequest {
+    /// The environment.
+    pub environment: EnvironmentName,
+    /// The catalog; may be left out where there is only one.
+    pub catalog: Option<CatalogName>,
+    /// What is held; may be left out where only one version is.
+    pub version: Option<CatalogVersion>,
+    /// The generation the caller saw. The release is refused as stale where it is another.
+    pub generation: i64,
+    /// Why; not empty.
+    pub reason: String,
+    /// Who.
+    pub actor: String,
+    /// Makes a retry safe: the same key and request are answered as the first time.
+    pub idempotency_key: Option<String>,
+}
+
 /// Gates that a caller may override; each is kept with the move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -185,7 +185,8 @@ pub struct Ending {
     pub reason: String,
 }
 
-/// A key that makes a retry safe. It is kept as long as the move that it stands for, which is for ever: a few hundred
+/// A key that makes a retry safe. It is kept as long as the move that it stands for (a release with the move that it
+/// follows), which is for ever: a few hundred
 /// bytes, and a retry that comes late is still no second move.
 #[derive(Debug, Clone)]
 pub struct Idempotency {
@@ -261,6 +262,21 @@ pub struct NewMove {
     /// The move as it will stand in the history.
     pub order: Move,
     /// The retry key, if the caller gave one.
+    pub key: Option<Idempotency>,
+}
+
+/// The release of a hold.
+#[derive(Debug, Clone)]
+pub struct NewRelease {
+    /// The environment.
+    pub environment: EnvironmentName,
+    /// The catalog.
+    pub catalog: CatalogName,
+    /// Where the pointer has to stand.
+    pub generation: i64,
+    /// What is held.
+    pub held: CatalogVersion,
+    /// Makes a retry safe.
     pub key: Option<Idempotency>,
 }
 
@@ -391,7 +407,8 @@ pub trait Environments: Send + Sync {
     ) -> Result<Option<EnvironmentPointer>>;
     /// The history of one pointer, newest first.
     async fn moves(&self, environment: &EnvironmentName, catalog: &CatalogName) -> Result<Vec<Move>>;
-    /// What was answered under a key, with the digest of the request it belongs to.
+    /// What was answered under a key, with the digest of the request it belongs to. Of a release it is the move that the
+    /// pointer stood at.
     async fn answered(&self, key: &str) -> Result<Option<(Digest, Move)>>;
     /// Moves a pointer by compare-and-set on its generation, adds the move, remembers the key; a rollback also holds the
     /// version that it leaves. A retry under the same
@@ -405,16 +422,9 @@ pub trait Environments: Send + Sync {
         environment: &EnvironmentName,
         catalog: &CatalogName,
     ) -> Result<Vec<CatalogVersion>>;
-    /// Takes a hold off, where the pointer's generation is this. [`StoreError::Moved`] where it is another, or the
-    /// version is not held.
-    async fn release_hold(
-        &self,
-        environment: &EnvironmentName,
-        catalog: &CatalogName,
-        generation: i64,
-        held: CatalogVersion,
-        event: NewEvent,
-    ) -> Result<()>;
+    /// Takes a hold off, where the pointer's generation is this, and remembers the key. [`StoreError::Moved`] where it is
+    /// another, or the version is not held. A retry under the same key and request writes nothing.
+    async fn release_hold(&self, new: NewRelease, event: NewEvent) -> Result<()>;
 }
 
 /// Environments in which nothing moves for now.

@@ -2,11 +2,17 @@
 
 use serde_json::json;
 
-use super::{App, AppError, Kind, moves::stale, reason, view::EnvironmentPage};
+use super::{
+    App, AppError, Kind, ReleaseRequest,
+    moves::{keyed, stale},
+    reason,
+    view::EnvironmentPage,
+};
 use crate::{
     catalog::{CatalogVersion, EnvironmentPointer, Freeze},
+    json::Digest,
     name::{CatalogName, EnvironmentName},
-    store::StoreError,
+    store::{Idempotency, NewRelease, StoreError},
 };
 
 impl App {
@@ -39,17 +45,20 @@ impl App {
     ///
     /// # Errors
     /// Where the version is not held, several are and none is named, or the caller saw another generation.
-    pub async fn release_hold(
-        &self,
-        environment: &EnvironmentName,
-        catalog: Option<&CatalogName>,
-        version: Option<CatalogVersion>,
-        generation: i64,
-        why: &str,
-        actor: &str,
-    ) -> Result<(), AppError> {
-        let why = reason(why)?;
-        let catalog = self.chosen_catalog(catalog).await?;
+    pub async fn release_hold(&self, request: &ReleaseRequest) -> Result<(), AppError> {
+        let key = keyed(request.idempotency_key.as_deref(), || release_fingerprint(request))?;
+        match (self.try_release(request, key.clone()).await, key) {
+            // A retry finds nothing held any more, or the pointer moved since.
+            (Err(e), Some(key)) if !e.kind.is_ours() => self.answered_instead(e, &key).await.map(|_| ()),
+            (answer, _) => answer,
+        }
+    }
+
+    async fn try_release(&self, request: &ReleaseRequest, key: Option<Idempotency>) -> Result<(), AppError> {
+        let ReleaseRequest { environment, version, generation, .. } = request;
+        let (version, generation) = (*version, *generation);
+        let why = reason(&request.reason)?;
+        let catalog = self.chosen_catalog(request.catalog.as_ref()).await?;
         let pointer = self.store.pointer(environment, &catalog).await?;
         let Some(pointer) = pointer else { return Err(self.never_used(environment, &catalog).await?) };
         if pointer.generation != generation {
@@ -63,9 +72,15 @@ impl App {
             (None, several) => return Err(which_hold(environment, &catalog, several)),
         };
         let data = json!({ "catalog": catalog, "released": held, "generation": generation, "reason": why });
-        let event =
-            self.event(actor, "environment.hold-released", format!("environment/{environment}"), data);
-        match self.store.release_hold(environment, &catalog, generation, held, event).await {
+        let event = self.event(
+            &request.actor,
+            "environment.hold-released",
+            format!("environment/{environment}"),
+            data,
+        );
+        let release =
+            NewRelease { environment: environment.clone(), catalog: catalog.clone(), generation, held, key };
+        match self.store.release_hold(release, event).await {
             // The generation stands, so it is the hold that somebody else released.
             Err(StoreError::Moved(Some(now))) if now.generation == generation => {
                 Err(not_held(environment, &catalog, Some(held)))
@@ -186,6 +201,15 @@ impl App {
         let freezes = freezes.collect();
         Ok(EnvironmentPage { pointer, history, holds, freezes, promotable, rollback_targets })
     }
+}
+
+/// What a retry has to repeat to be the same request, as for moves.
+fn release_fingerprint(request: &ReleaseRequest) -> Digest {
+    Digest::of(&json!({
+        "kind": "release-hold", "environment": request.environment, "catalog": request.catalog,
+        "version": request.version, "generation": request.generation, "reason": request.reason,
+        "actor": request.actor,
+    }))
 }
 
 /// What a freeze is of.

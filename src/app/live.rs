@@ -167,7 +167,7 @@ impl App {
         Ok(Verified { pointer, result })
     }
 
-    /// Whether a move was answered under this key before.
+    /// Whether a move or a release was answered under this key before.
     ///
     /// # Errors
     /// Where the store fails.

@@ -64,22 +64,24 @@ impl App {
     }
 
     async fn move_to(&self, kind: MoveKind, request: &MoveRequest) -> Result<Move, AppError> {
-        if request.idempotency_key.as_ref().is_some_and(|key| !(1..=MAX_KEY).contains(&key.len())) {
-            let message = format!("an idempotency key has 1 to {MAX_KEY} bytes");
-            return Err(AppError::new(Kind::Invalid, "invalid-idempotency-key", message));
-        }
-        let key = request
-            .idempotency_key
-            .as_ref()
-            .map(|key| Idempotency { key: key.clone(), request: fingerprint(kind, request) });
+        let key = keyed(request.idempotency_key.as_deref(), || fingerprint(kind, request))?;
         match (self.try_move(kind, request, key.clone()).await, key) {
             // A retry finds the pointer moved by the first try, so what it asks for may make no sense any more.
-            (Err(e), Some(key)) if !e.kind.is_ours() => match self.store.answered(&key.key).await? {
-                Some((request, answer)) if request == key.request => Ok(answer),
-                Some(_) => Err(StoreError::KeyReused.into()),
-                None => Err(e),
-            },
+            (Err(e), Some(key)) if !e.kind.is_ours() => self.answered_instead(e, &key).await,
             (answer, _) => answer,
+        }
+    }
+
+    /// What was answered under a key whose request is refused by now; the refusal where nothing was.
+    pub(super) async fn answered_instead(
+        &self,
+        refusal: AppError,
+        key: &Idempotency,
+    ) -> Result<Move, AppError> {
+        match self.store.answered(&key.key).await? {
+            Some((request, answer)) if request == key.request => Ok(answer),
+            Some(_) => Err(StoreError::KeyReused.into()),
+            None => Err(refusal),
         }
     }
 
@@ -432,6 +434,22 @@ fn no_emergency(kind: MoveKind, request: &MoveRequest) -> Result<(), AppError> {
     let message = "only a rollback can be an emergency";
     Err(AppError::new(Kind::Invalid, "emergency-promotion", message)
         .help("roll back, or let the gates be met"))
+}
+
+/// A caller's key with the digest of what it stands for.
+///
+/// # Errors
+/// Where the key is none.
+pub(super) fn keyed(
+    key: Option<&str>,
+    request: impl FnOnce() -> Digest,
+) -> Result<Option<Idempotency>, AppError> {
+    let Some(key) = key else { return Ok(None) };
+    if (1..=MAX_KEY).contains(&key.len()) {
+        return Ok(Some(Idempotency { key: key.to_owned(), request: request() }));
+    }
+    let message = format!("an idempotency key has 1 to {MAX_KEY} bytes");
+    Err(AppError::new(Kind::Invalid, "invalid-idempotency-key", message))
 }
 
 /// The policy that a move's report is held against.

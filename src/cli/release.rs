@@ -5,7 +5,10 @@ use super::{
     context::{Access, Context},
     pointer,
 };
-use crate::{app::AppError, catalog::CatalogVersion};
+use crate::{
+    app::{AppError, ReleaseRequest},
+    catalog::CatalogVersion,
+};
 
 /// Lift the hold that a rollback left, so that the version can be promoted again.
 #[derive(clap::Args)]
@@ -22,9 +25,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let text = context.with_app(Access::Read, async |app| {
         let environment = &args.pointer.environment;
         let at = args.pointer.resolved(app).await?;
-        let reason = &args.pointer.reason;
-        app.release_hold(environment, at.catalog.as_ref(), args.version, at.generation, reason, &actor)
-            .await?;
+        let request = ReleaseRequest {
+            environment: environment.clone(),
+            catalog: at.catalog,
+            version: args.version,
+            generation: at.generation,
+            reason: args.pointer.reason.clone(),
+            actor,
+            idempotency_key: None,
+        };
+        app.release_hold(&request).await?;
         Ok(format!("{environment}: hold released ({})\n", at.note))
     })?;
     Ok(text.into())

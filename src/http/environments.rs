@@ -19,7 +19,7 @@ use super::{
     wire::{self, schema},
 };
 use crate::{
-    app::{App, AppError, Kind, MoveRequest, Overrides, lists::MoveKey},
+    app::{App, AppError, Kind, MoveRequest, Overrides, ReleaseRequest, lists::MoveKey},
     catalog::{CatalogVersion, Move, MoveKind},
     name::{CatalogName, EnvironmentName},
 };
@@ -295,14 +295,18 @@ pub(super) async fn release_hold(
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
     Actor(actor): Actor,
+    IdempotencyKey(key): IdempotencyKey,
     Body(body): Body<ReleaseBody>,
-) -> Result<StatusCode, Error> {
-    app.release_hold(&environment, body.catalog.as_ref(), body.version, generation, &body.reason, &actor)
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Error> {
+    let again = is_answered(&app, key.as_deref()).await?;
+    let ReleaseBody { catalog, version, reason } = body;
+    let request =
+        ReleaseRequest { environment, catalog, version, generation, reason, actor, idempotency_key: key };
+    app.release_hold(&request).await?;
+    Ok(replayed(StatusCode::NO_CONTENT.into_response(), again))
 }
 
-/// Whether a move was made under this key before, so that its answer is a repetition.
+/// Whether something was done under this key before, so that its answer is a repetition.
 async fn is_answered(app: &App, key: Option<&str>) -> Result<bool, Error> {
     match key {
         Some(key) => Ok(app.is_answered(key).await?),
@@ -312,7 +316,10 @@ async fn is_answered(app: &App, key: Option<&str>) -> Result<bool, Error> {
 
 fn moved(done: Move, again: bool) -> Response {
     let tag = format!("\"{}\"", done.generation);
-    let mut response = ([(header::ETAG, tag)], Json(wire::Move::from(done))).into_response();
+    replayed(([(header::ETAG, tag)], Json(wire::Move::from(done))).into_response(), again)
+}
+
+fn replayed(mut response: Response, again: bool) -> Response {
     if again {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }

@@ -16,7 +16,7 @@ use super::{
     page::{Form, Frame, Path, Query, page, see},
 };
 use crate::{
-    app::{App, AppError, Kind, MoveRequest, Overrides, view},
+    app::{App, AppError, Kind, MoveRequest, Overrides, ReleaseRequest, view},
     catalog::{CatalogVersion, EnvironmentPointer, MoveKind},
     name::{CatalogName, EnvironmentName},
 };
@@ -188,10 +188,16 @@ pub(super) async fn release_hold(
     Path(environment): Path<EnvironmentName>,
     Form(form): Form<ReleaseForm>,
 ) -> Result<Response, Error> {
-    let done = app
-        .release_hold(&environment, Some(&form.catalog), form.version, form.generation, &form.reason, ACTOR)
-        .await;
-    match done {
+    let request = ReleaseRequest {
+        environment: environment.clone(),
+        catalog: Some(form.catalog),
+        version: form.version,
+        generation: form.generation,
+        reason: form.reason,
+        actor: ACTOR.to_owned(),
+        idempotency_key: None,
+    };
+    match app.release_hold(&request).await {
         Ok(()) => Ok(see(&format!("/environments/{environment}"))),
         Err(e) => shown(&app, environment, Some(e), Typed::default()).await,
     }

@@ -22,7 +22,7 @@ use toolpact::{
 };
 
 use crate::database::Own;
-use crate::support::{Noon, app, is, listing, to, tool};
+use crate::support::{Noon, app, is, listing, release, to, tool};
 
 /// A catalog `orders` whose version 2026.11.30 holds tool `a`, and 2026.11.30.1 also tool `b`.
 async fn two_versions() -> (App, Arc<dyn Store>) {
@@ -73,12 +73,8 @@ async fn a_version_is_promoted_rolled_back_held_and_released() {
     let (kind, code, message) = refused(app.promote(&to("production", second(), 3)).await);
     assert_eq!((kind, code), (Kind::Conflict, "held"), "{message}");
     assert_eq!(refused(app.rollback(&to("production", second(), 3)).await).1, "held");
-    let released = app.release_hold(&is("production"), None, None, 3, "mended", "ann").await;
-    released.expect("released");
-    assert_eq!(
-        refused(app.release_hold(&is("production"), None, None, 3, "mended", "ann").await).1,
-        "not-held"
-    );
+    app.release_hold(&release(None, 3)).await.expect("released");
+    assert_eq!(refused(app.release_hold(&release(None, 3)).await).1, "not-held");
     app.promote(&to("production", second(), 3)).await.expect("promoted again");
 
     let events = app.events(100).await.expect("events");
@@ -114,7 +110,6 @@ async fn every_version_that_a_rollback_left_stays_held_until_released() {
     app.rollback(&to("production", first(), 2)).await.expect("rolled back");
     app.promote(&to("production", third, 3)).await.expect("promoted");
     app.rollback(&to("production", first(), 4)).await.expect("rolled back");
-    let production = is("production");
     for (held, hold) in
         [([third, second()].as_slice(), Some(third)), (&[second()], Some(second())), (&[], None)]
     {
@@ -127,9 +122,7 @@ async fn every_version_that_a_rollback_left_stays_held_until_released() {
         }
         assert_eq!(page.holds, held);
         if hold.is_some() {
-            let release = |version, generation| {
-                app.release_hold(&production, None, version, generation, "mended", "ann")
-            };
+            let release = async |version, generation| app.release_hold(&release(version, generation)).await;
             assert_eq!(refused(release(hold, 4).await).0, Kind::Stale);
             assert_eq!(refused(release(Some(first()), 5).await).1, "not-held");
             if held.len() > 1 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use toolpact::{
-    app::{App, Clock, MoveRequest, Overrides, view},
+    app::{App, Clock, MoveRequest, Overrides, ReleaseRequest, view},
     catalog::CatalogVersion,
     diff::{Assumption, Bump, Finding, Level, Report, Status, Surface, ToolReport},
     json::{Digest, Pointer},
@@ -61,6 +61,19 @@ pub(crate) fn to(environment: &str, version: CatalogVersion, generation: i64) ->
         actor: "ann".to_owned(),
         idempotency_key: None,
         overrides: Overrides::default(),
+    }
+}
+
+/// The release of a hold in `production` by `ann`, without a retry key.
+pub(crate) fn release(version: Option<CatalogVersion>, generation: i64) -> ReleaseRequest {
+    ReleaseRequest {
+        environment: is("production"),
+        catalog: None,
+        version,
+        generation,
+        reason: "mended".to_owned(),
+        actor: "ann".to_owned(),
+        idempotency_key: None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     catalog::{CatalogVersion, EnvironmentPointer, Freeze, Move, MoveKind, event::NewEvent},
     json::Digest,
     name::{CatalogName, EnvironmentName},
-    store::{Environments, Freezes, NewMove, PointerChanges, Result, StoreError},
+    store::{Environments, Freezes, Idempotency, NewMove, NewRelease, PointerChanges, Result, StoreError},
 };
 
 #[derive(FromRow)]
@@ -164,17 +164,7 @@ impl Environments for Database {
             .await?;
         }
         if let Some(key) = &key {
-            sqlx::query(
-                "INSERT INTO idempotency_keys (key, request, environment, catalog, generation)
-                 VALUES ($1, $2, $3, $4, $5)",
-            )
-            .bind(&key.key)
-            .bind(key.request.as_str())
-            .bind(order.environment.as_str())
-            .bind(order.catalog.as_str())
-            .bind(order.generation)
-            .execute(&mut *tx)
-            .await?;
+            put_key(&mut tx, key, &order.environment, &order.catalog, order.generation).await?;
         }
         events::append(&mut tx, event).await?;
         notify(&mut tx, &order).await?;
@@ -202,15 +192,14 @@ impl Environments for Database {
         held.iter().map(|v| parsed("catalogVersion", v)).collect()
     }
 
-    async fn release_hold(
-        &self,
-        environment: &EnvironmentName,
-        catalog: &CatalogName,
-        generation: i64,
-        held: CatalogVersion,
-        event: NewEvent,
-    ) -> Result<()> {
+    async fn release_hold(&self, new: NewRelease, event: NewEvent) -> Result<()> {
+        let NewRelease { environment, catalog, generation, held, key } = new;
         let mut tx = self.write().await?;
+        if let Some(key) = &key
+            && let Some((request, _)) = answered(&mut tx, &key.key).await?
+        {
+            return if request == key.request { Ok(()) } else { Err(StoreError::KeyReused) };
+        }
         let done = sqlx::query(
             "DELETE FROM holds WHERE environment = $1 AND catalog = $2 AND version = $3 AND EXISTS (
                  SELECT 1 FROM pointers p
@@ -224,8 +213,11 @@ impl Environments for Database {
         .execute(&mut *tx)
         .await?;
         if done.rows_affected() == 0 {
-            let current = pointer(&mut tx, environment, catalog).await?;
+            let current = pointer(&mut tx, &environment, &catalog).await?;
             return Err(StoreError::Moved(current.map(Box::new)));
+        }
+        if let Some(key) = &key {
+            put_key(&mut tx, key, &environment, &catalog, generation).await?;
         }
         events::append(&mut tx, event).await?;
         Ok(tx.commit().await?)
@@ -347,6 +339,28 @@ async fn pointer(
     .fetch_optional(db)
     .await?;
     row.map(EnvironmentPointer::try_from).transpose()
+}
+
+/// Keeps a key with a move that is there.
+async fn put_key(
+    db: &mut Connection,
+    key: &Idempotency,
+    environment: &EnvironmentName,
+    catalog: &CatalogName,
+    generation: i64,
+) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO idempotency_keys (key, request, environment, catalog, generation)
+         VALUES ($1, $2, $3, $4, $5)",
+    )
+    .bind(&key.key)
+    .bind(key.request.as_str())
+    .bind(environment.as_str())
+    .bind(catalog.as_str())
+    .bind(generation)
+    .execute(db)
+    .await?;
+    Ok(())
 }
 
 async fn answered(db: &mut Connection, key: &str) -> Result<Option<(Digest, Move)>> {

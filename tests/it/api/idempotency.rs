@@ -120,6 +120,38 @@ async fn a_move_says_that_it_was_made_before_even_where_only_its_own_record_know
 }
 
 #[tokio::test]
+async fn a_release_is_done_once_even_where_only_its_own_record_knows() {
+    let app = seed::story().await;
+    let back =
+        post("/api/v1/environments/staging/rollback", json!({"version": "2026.11.26", "reason": "why"}));
+    assert_eq!(answer(&app, back.header("if-match", "\"2\"")).await.status, StatusCode::OK);
+    let ask = |reason| {
+        post("/api/v1/environments/staging/release-hold", json!({"reason": reason}))
+            .header("if-match", "\"3\"")
+            .header("idempotency-key", "k-1")
+    };
+    assert_eq!(answer(&app, ask("mended")).await.status, StatusCode::NO_CONTENT);
+    let done = events(&app).await;
+    // As after a restart; then nothing is held any more, and then the pointer has moved on as well.
+    for moves_on in [false, true] {
+        app.forget_answer("k-1").await.expect("it answers");
+        let again = answer(&app, ask("mended")).await;
+        assert_eq!(again.status, StatusCode::NO_CONTENT);
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        app.forget_answer("k-1").await.expect("it answers");
+        assert_eq!(code(&answer(&app, ask("another")).await), "422 idempotency-key-reused");
+        if !moves_on {
+            assert_eq!(events(&app).await, done);
+            let on = post(
+                "/api/v1/environments/staging/promote",
+                json!({"version": "2026.11.28", "reason": "mended"}),
+            );
+            assert_eq!(answer(&app, on.header("if-match", "\"3\"")).await.status, StatusCode::OK);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_key_is_1_to_128_printable_characters() {
     let app = seed::story().await;
     for key in ["", " ", "ü", "tab\tin", &"k".repeat(129)] {

@@ -19,7 +19,7 @@ use toolpact::{
 use super::{first, orders, refused, second};
 use crate::{
     command::{answers, script},
-    support::{app, is, listing, to, tool},
+    support::{app, is, listing, release, to, tool},
 };
 
 /// A catalog `orders` whose version 2026.11.30 holds tools `a` and `b` and 2026.11.30.1 no `b` any more, with these
@@ -119,7 +119,7 @@ async fn a_promotion_is_judged_by_what_changes_for_whoever_uses_the_environment(
 
     // A change that was rejected for this environment alone does not come; elsewhere it does.
     app.rollback(&to("production", first(), 2)).await.expect("rolled back");
-    app.release_hold(&is("production"), None, None, 3, "once more", "ann").await.expect("released");
+    app.release_hold(&release(None, 3)).await.expect("released");
     let fingerprint = report.tools[0].findings[0].fingerprint.hex().to_owned();
     let request = DecideRequest {
         catalog: orders(),
