@@ -8,6 +8,7 @@
 
 #[path = "sql/answers.rs"]
 mod answers;
+mod bounded;
 #[path = "sql/catalogs.rs"]
 mod catalogs;
 #[path = "sql/environments.rs"]
@@ -26,10 +27,11 @@ mod snapshots;
 
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc, time::Duration};
 
+use bounded::{Reader, Session as Connection, Write};
 use chrono::DateTime;
 use listen::{Ear, notify};
 use sqlx::{
-    Connection as _, Executor as _, PgConnection as Connection, PgPool, Postgres, Transaction,
+    Connection as _, Executor as _, PgConnection, PgPool,
     migrate::{Migrate as _, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -76,7 +78,7 @@ const WRITE_LOCK: i64 = 0x746f_6f6c_7061_6374;
 #[derive(Clone)]
 pub struct PostgresStore {
     writer: PgPool,
-    reader: PgPool,
+    reader: Reader,
     address: Address,
     /// Open from when somebody listens.
     ear: Arc<OnceCell<Ear>>,
@@ -100,9 +102,10 @@ impl PostgresStore {
                 .max_connections(connections)
                 .acquire_timeout(BUSY)
                 .after_connect(|db, _| Box::pin(async move { db.execute(SESSION).await.map(|_| ()) }))
+                .after_release(|db, _| Box::pin(async move { Ok(bounded::answers(db).await) }))
                 .connect_lazy_with(address.0.as_ref().clone())
         };
-        let (writer, reader) = (pool(WRITERS), pool(READERS));
+        let (writer, reader) = (pool(WRITERS), Reader(pool(READERS)));
         Ok(Self { writer, reader, address: address.clone(), ear: Arc::default(), claim: None })
     }
 
@@ -138,8 +141,8 @@ impl PostgresStore {
     }
 
     /// A transaction that holds the write lock from the start.
-    async fn write(&self) -> Result<Transaction<'static, Postgres>> {
-        let mut tx = self.writer.begin_with(BEGIN).await?;
+    async fn write(&self) -> Result<Write> {
+        let mut tx = Write::begin(&self.writer, BEGIN).await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(WRITE_LOCK).execute(&mut *tx).await?;
         if let Some(claim) = &self.claim {
             polls::stands(&mut tx, claim).await?;
@@ -161,8 +164,8 @@ pub struct Address(Box<PgConnectOptions>);
 
 impl Address {
     /// A connection of its own, without the bounds of a session.
-    async fn connect(&self) -> Result<Connection> {
-        let connecting = Connection::connect_with(&self.0);
+    async fn connect(&self) -> Result<PgConnection> {
+        let connecting = PgConnection::connect_with(&self.0);
         let late = |_| StoreError::Database(format!("no answer within {} s", BUSY.as_secs()).into());
         Ok(tokio::time::timeout(BUSY, connecting).await.map_err(late)??)
     }
@@ -197,7 +200,7 @@ impl fmt::Debug for Address {
 }
 
 /// How many migrations have not run yet. Refuses what another program or a newer toolpact made.
-async fn pending(db: &mut Connection) -> Result<usize> {
+async fn pending(db: &mut PgConnection) -> Result<usize> {
     let encoding: String = sqlx::query_scalar("SHOW server_encoding").fetch_one(&mut *db).await?;
     if encoding != "UTF8" {
         let why = format!("its encoding is {encoding}; create it with ENCODING 'UTF8' TEMPLATE template0");

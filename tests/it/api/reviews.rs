@@ -160,8 +160,7 @@ async fn an_edit_of_another_state_or_of_more_than_members_is_refused() {
       "help": "send `Content-Type: application/json-patch+json`"
     }
     "#);
-    let doubling =
-        |n| Value::Array(vec![json!({"op": "copy", "from": "/members", "path": "/members/-"}); n]);
+    let doubling = |n| Value::Array(vec![json!({"op": "copy", "from": "/members", "path": "/members/-"}); n]);
     let nesting: Vec<Value> = (0..400)
         .flat_map(|_| {
             [
