@@ -67,9 +67,7 @@ impl Own {
                     .await
                     .expect("a second connection"),
             ),
-            Self::Server { .. } => {
-                Behind::Postgres(PgConnection::connect(&self.url()).await.expect("a second connection"))
-            }
+            Self::Server { .. } => Behind::on_server(&self.url()).await,
         }
     }
 }
@@ -131,6 +129,10 @@ pub(crate) enum Behind {
 }
 
 impl Behind {
+    pub(crate) async fn on_server(url: &str) -> Self {
+        Self::Postgres(PgConnection::connect(url).await.expect("a second connection"))
+    }
+
     pub(crate) fn is_postgres(&self) -> bool {
         matches!(self, Self::Postgres(_))
     }
@@ -151,6 +153,16 @@ impl Behind {
         match self {
             Self::Sqlite(db) => sqlx::query_scalar(query).fetch_one(db).await,
             Self::Postgres(db) => sqlx::query_scalar(query).fetch_one(db).await,
+        }
+        .unwrap_or_else(|e| panic!("{sql}: {e}"))
+    }
+
+    /// The texts that a query answers.
+    pub(crate) async fn texts(&mut self, sql: &str) -> Vec<String> {
+        let query = AssertSqlSafe(sql.to_owned());
+        match self {
+            Self::Sqlite(db) => sqlx::query_scalar(query).fetch_all(db).await,
+            Self::Postgres(db) => sqlx::query_scalar(query).fetch_all(db).await,
         }
         .unwrap_or_else(|e| panic!("{sql}: {e}"))
     }

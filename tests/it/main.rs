@@ -2,6 +2,7 @@
 
 mod api; // the HTTP API: status and body, a file per noun
 mod architecture; // which module may name which
+mod chaos; // pointers under fire: killed processes, cut connections, a restarted database, and a checker of histories
 mod cli; // the command line as its users meet it: exit codes, output, bad input, the story
 mod config; // the configuration files of hosts and registries: what is read of them, as tables
 mod contract; // which texts have a contract, and which contracts are the same
