@@ -1,6 +1,6 @@
 //! Why a use case could not be done, in a form that each face translates: the API to a status, the CLI to an exit code.
 
-use super::view::GateCheck;
+use super::view::Preflight;
 use crate::{
     catalog::suggest::did_you_mean,
     snapshot::{Evidence, Outcome},
@@ -51,8 +51,8 @@ pub struct AppError {
     pub help: String,
     /// Where a listing failed: how.
     pub listing: Option<Box<(Outcome, Evidence)>>,
-    /// Where a move was refused: every gate that stands in its way.
-    pub gates: Box<[GateCheck]>,
+    /// Where a move was refused by a gate: all that it was judged on.
+    pub preflight: Option<Box<Preflight>>,
     /// The cause, for the log only; never shown by the API.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -68,7 +68,7 @@ impl AppError {
             message: message.into(),
             help: String::new(),
             listing: None,
-            gates: Box::default(),
+            preflight: None,
             source: None,
         }
     }

@@ -95,10 +95,9 @@ impl App {
         no_emergency(kind, request)?;
         for _ in 0..TRIES {
             let (preflight, basis) = self.examined(kind, request).await?;
-            let gates: Vec<GateCheck> =
-                preflight.gates.iter().filter(|gate| gate.blocks()).cloned().collect();
-            if let Some(first) = gates.first() {
-                return Err(AppError { gates: gates.clone().into(), ..first.refusal(kind) });
+            if let Some(gate) = preflight.gates.iter().find(|gate| gate.blocks()) {
+                let refusal = gate.refusal(kind);
+                return Err(AppError { preflight: Some(Box::new(preflight)), ..refusal });
             }
             match self.write_move(kind, request, &why, preflight, basis, key.clone()).await? {
                 Some(done) => return Ok(done),

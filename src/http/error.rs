@@ -208,7 +208,10 @@ impl Error {
     /// What stands in the way of a move.
     fn gates(&self) -> Vec<wire::Gate> {
         match self {
-            Self::App(e) => e.gates.iter().cloned().map(wire::Gate::from).collect(),
+            Self::App(AppError { preflight: Some(preflight), .. }) => {
+                let gates = preflight.gates.iter().filter(|gate| gate.blocks());
+                gates.cloned().map(wire::Gate::from).collect()
+            }
             _ => Vec::new(),
         }
     }
