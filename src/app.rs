@@ -120,6 +120,8 @@ pub struct App {
     limits: Limits,
     /// The tokens that authorization servers gave.
     tokens: Tokens,
+    /// What is live, as hosts are answered.
+    cache: Arc<live::cache::Cache>,
 }
 
 impl App {
@@ -127,7 +129,8 @@ impl App {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
-        Self { store, clock, variables, limits: Limits::default(), tokens: Tokens::default() }
+        let (limits, tokens, cache) = (Limits::default(), Tokens::default(), Arc::default());
+        Self { store, clock, variables, limits, tokens, cache }
     }
 
     /// The same for whoever holds a claim: nothing is written any more once somebody else has it.

@@ -1,6 +1,8 @@
 //! What is live in an environment, for hosts: which version, its tools byte for byte, and whether a server still lists
 //! what is pinned of it.
 
+pub mod cache;
+
 use serde_json::value::RawValue;
 
 use super::{App, AppError, Kind, check::computed, view};

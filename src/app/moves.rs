@@ -143,7 +143,10 @@ impl App {
             at: event.at,
             grounds,
         };
-        match self.store.move_pointer(NewMove { basis, order, key }, event).await {
+        let moved = self.store.move_pointer(NewMove { basis, order, key }, event).await;
+        // Whether or not it was answered: who asks next, asks what stands.
+        self.cache.changed();
+        match moved {
             Err(StoreError::Shifted) => Ok(None),
             Err(StoreError::Moved(now)) => {
                 let error = stale(&environment, &catalog, request.generation, now.as_deref());

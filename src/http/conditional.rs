@@ -77,6 +77,11 @@ pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     })
 }
 
+/// Whether the caller does not say what it has.
+pub(super) fn says_nothing(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::IF_NONE_MATCH)
+}
+
 /// Leaves out what the caller has already.
 pub(super) async fn not_modified(request: Request, next: Next) -> Response {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);

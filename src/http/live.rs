@@ -1,19 +1,30 @@
 //! What is live in an environment, for whoever serves tools by it: asked often, and mostly known already.
 
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
     Error,
-    conditional::{bytes, is_known, of_bytes, tagged, unmodified},
+    conditional::{bytes, is_known, of_bytes, says_nothing, tagged},
     extract::{Path, Query},
     wire::{self, schema},
 };
 use crate::{
-    app::{App, live::LiveTool},
-    catalog::{ServerSource, server::HttpTransport},
+    app::{
+        App,
+        live::{
+            LiveTool,
+            cache::{Ready, Wanted},
+        },
+    },
+    catalog::{EnvironmentPointer, ServerSource, server::HttpTransport},
     name::{CatalogName, EnvironmentName, ServerName},
 };
 
@@ -79,42 +90,60 @@ pub(super) async fn get_live_catalog(
             "asks for one server, which is for `mcp` and `agentscope`".to_owned(),
         ));
     }
-    let pointer = app.live(&environment, catalog.as_ref()).await?;
-    let server = server.as_ref();
-    let of = server.map_or_else(String::new, |server| format!(".{server}"));
-    // Two versions may hold the same members in another order, or under another number.
-    let tag = |form: &str| format!("\"{}.{}.{form}{of}\"", pointer.digest, pointer.version);
-    let known = |tag: &str| is_known(&headers, tag).then(|| unmodified(tagged(tag, "", "").headers()));
     match format {
-        Format::Json => {
-            let tag = tag("json");
-            if let Some(answer) = known(&tag) {
-                return Ok(answer);
-            }
-            let version = app.version(&pointer.catalog, pointer.version).await?;
-            Ok(tagged(&tag, "application/json", bytes(&wire::Version::from(version))?))
-        }
-        Format::Mcp => {
-            let tag = tag("mcp");
-            if let Some(answer) = known(&tag) {
-                return Ok(answer);
-            }
-            let version = app.version(&pointer.catalog, pointer.version).await?;
-            Ok(tagged(&tag, "application/json", tools_list(&app.pinned_tools(&version, server).await?)))
+        // Made of the version alone, so that they are kept until the pointer moves.
+        Format::Json | Format::Mcp => {
+            let form = if format == Format::Json { "json" } else { "mcp" };
+            let wanted = Wanted { environment, catalog, form, server: server.clone() };
+            let has = |tag: &str| says_nothing(&headers) || is_known(&headers, tag);
+            let ready = app
+                .live_bytes(wanted, has, async |pointer, version| {
+                    let body = match format {
+                        Format::Mcp => tools_list(&app.pinned_tools(&version, server.as_ref()).await?),
+                        _ => bytes(&wire::Version::from(version))?,
+                    };
+                    Ok::<_, Error>((tag(pointer, form, server.as_ref()), body))
+                })
+                .await?;
+            Ok(kept(&headers, &ready))
         }
         // These also say what the catalog and its servers are set to, which changes without a move.
         Format::Yaml => {
+            let pointer = app.live(&environment, catalog.as_ref()).await?;
             let document = app.export(&pointer.catalog, Some(pointer.version)).await?;
-            let tag = tag(&format!("yaml.{}", of_bytes(document.as_bytes()).trim_matches('"')));
-            Ok(tagged(&tag, "application/yaml", document))
+            let form = format!("yaml.{}", of_bytes(document.as_bytes()).trim_matches('"'));
+            Ok(tagged(&tag(&pointer, &form, None), "application/yaml", document))
         }
         Format::Agentscope => {
+            let pointer = app.live(&environment, catalog.as_ref()).await?;
             let version = app.version(&pointer.catalog, pointer.version).await?;
-            let bytes = bytes(&tools_json(app.pinned_servers(&version, server).await?))?;
-            let tag = tag(&format!("agentscope.{}", of_bytes(&bytes).trim_matches('"')));
-            Ok(tagged(&tag, "application/json", bytes))
+            let bytes = bytes(&tools_json(app.pinned_servers(&version, server.as_ref()).await?))?;
+            let form = format!("agentscope.{}", of_bytes(&bytes).trim_matches('"'));
+            Ok(tagged(&tag(&pointer, &form, server.as_ref()), "application/json", bytes))
         }
     }
+}
+
+/// The tag of what is live. Two versions may hold the same members in another order, or under another number.
+fn tag(pointer: &EnvironmentPointer, form: &str, server: Option<&ServerName>) -> String {
+    let of = server.map_or_else(String::new, |server| format!(".{server}"));
+    format!("\"{}.{}.{form}{of}\"", pointer.digest, pointer.version)
+}
+
+/// The answer that is kept, or that the caller has it.
+fn kept(headers: &HeaderMap, ready: &Ready) -> Response {
+    let tag = HeaderValue::from_maybe_shared(ready.tag.clone()).unwrap_or(HeaderValue::from_static("\"\""));
+    let known = tag.to_str().is_ok_and(|tag| is_known(headers, tag));
+    let mut response = if known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let mut response = Body::from(ready.body.clone()).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    };
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response.headers_mut().insert(header::ETAG, tag);
+    response
 }
 
 /// What is live, in one of the forms that are JSON.
@@ -128,9 +157,9 @@ enum LiveCatalog {
 }
 
 /// A `tools/list` result of texts that are JSON already; nothing of them is written anew.
-fn tools_list(tools: &[LiveTool]) -> String {
+fn tools_list(tools: &[LiveTool]) -> Vec<u8> {
     let texts: Vec<&str> = tools.iter().map(|tool| tool.text.as_str()).collect();
-    format!("{{\"tools\":[{}]}}", texts.join(","))
+    format!("{{\"tools\":[{}]}}", texts.join(",")).into_bytes()
 }
 
 /// AgentScope's `tools.json` (Java harness of 2026-08-22): `transport` is mandatory, and `enableTools` are raw names.

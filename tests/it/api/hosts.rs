@@ -3,10 +3,14 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use std::sync::Arc;
+
 use super::{check, check_parts};
 use crate::{
     ask::{answer, get, post},
+    database::Own,
     seed,
+    support::{Noon, is, listing, to, tool},
 };
 
 const LIVE: &str = "/api/v1/environments/staging/catalog";
@@ -83,6 +87,77 @@ async fn agentscope_gets_its_own_file() {
         let read =
             toolpact::config::read("tools.json", &file.to_string(), toolpact::config::Options::default());
         assert_eq!(read.expect("its own file").host, toolpact::config::Host::AgentScope);
+    }
+}
+
+/// A catalog of two versions, the first live, as two processes over one database see it.
+async fn two_processes() -> (Own, toolpact::app::App, toolpact::app::App) {
+    let own = Own::new().await;
+    let one = own.open(Arc::new(Noon)).await;
+    for tools in [&["a"] as &[&str], &["a", "b"]] {
+        let tools: Vec<_> = tools.iter().map(|name| tool(name, &["id"])).collect();
+        one.record(&is("orders"), listing(&tools), "ci").await.expect("recorded");
+        let draft = one.draft(&is("orders"), &[is("orders")], "ci").await;
+        let draft = match draft {
+            Ok(draft) => draft,
+            // It formed by itself.
+            Err(_) => one.catalog(&is("orders")).await.expect("there").drafts.remove(0),
+        };
+        one.approve(&is("orders"), draft.id, false, "why not", "ann").await.expect("approved");
+    }
+    one.promote(&to("staging", is("2026.11.30"), 0)).await.expect("promoted");
+    let other = own.open(Arc::new(Noon)).await;
+    (own, one, other)
+}
+
+#[tokio::test]
+async fn a_move_that_was_answered_is_what_the_next_request_sees() {
+    let (_own, one, _) = two_processes().await;
+    let path = format!("{LIVE}?format=mcp");
+    for generation in 1..6 {
+        // As often as it takes to be kept.
+        let mut tag = String::new();
+        for _ in 0..3 {
+            tag = answer(&one, get(&path).header("if-none-match", &tag)).await.header("etag").to_owned();
+        }
+        let version = if generation % 2 == 1 { "2026.11.30.1" } else { "2026.11.30" };
+        let moved = if generation % 2 == 1 {
+            one.promote(&to("staging", is(version), generation)).await
+        } else {
+            // What a rollback leaves is held.
+            let done = one.rollback(&to("staging", is(version), generation)).await;
+            one.release_hold(&is("staging"), None, None, generation + 1, "again", "ann")
+                .await
+                .expect("released");
+            done
+        };
+        moved.unwrap_or_else(|e| panic!("{e}"));
+        let after = answer(&one, get(&path).header("if-none-match", &tag)).await;
+        assert_eq!(after.status, 200, "generation {}", generation + 1);
+        assert!(after.header("etag").contains(&format!(".{version}.mcp")), "{}", after.header("etag"));
+        let tools = serde_json::from_str::<Value>(&after.body).expect("JSON")["tools"].clone();
+        assert_eq!(tools.as_array().map(Vec::len), Some(if generation % 2 == 1 { 2 } else { 1 }));
+    }
+}
+
+#[tokio::test]
+async fn whoever_has_the_newer_answer_of_another_process_never_goes_back() {
+    let (own, one, other) = two_processes().await;
+    let path = format!("{LIVE}?format=mcp");
+    for _ in 0..3 {
+        answer(&other, get(&path)).await;
+    }
+    one.promote(&to("staging", is("2026.11.30.1"), 1)).await.expect("promoted");
+    let tag = answer(&one, get(&path)).await.header("etag").to_owned();
+    // Whether or not the other process has heard of it.
+    let there = answer(&other, get(&path).header("if-none-match", &tag)).await;
+    assert_eq!((there.status.as_u16(), there.header("etag")), (304, tag.as_str()));
+    // And by itself it hears of it: a move is told, so this ends.
+    let mut changes = own.place().open().await.expect("opened").changes().await.expect("heard");
+    one.rollback(&to("staging", is("2026.11.30"), 2)).await.expect("rolled back");
+    changes.next().await;
+    while answer(&other, get(&path)).await.header("etag") == tag {
+        tokio::task::yield_now().await;
     }
 }
 
