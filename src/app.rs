@@ -18,6 +18,7 @@ pub mod live;
 mod moves;
 pub mod poll;
 mod probe;
+pub mod retention;
 pub mod review;
 pub mod servers;
 mod sides;

@@ -27,6 +27,7 @@ mod migrate;
 mod oauth;
 mod pointer;
 mod promote;
+mod prune;
 mod reject;
 mod release;
 mod render;
@@ -136,6 +137,7 @@ enum Command {
     Migrate(migrate::Args),
     Doctor(doctor::Args),
     Backup(backup::Args),
+    Prune(prune::Args),
     DemoServer(demo_server::Args),
 }
 
@@ -207,6 +209,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Doctor(args) => doctor::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),
+        Command::Prune(args) => prune::run(args, context),
         Command::Serve(args) => serve::run(args, context, serve),
         Command::DemoServer(args) => demo_server::run(args),
     }

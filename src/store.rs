@@ -28,7 +28,7 @@ use crate::{
         review::{Approval, Comment, Decision},
     },
     contract::Contract,
-    diff::Report,
+    diff::{Report, Verdict},
     json::Digest,
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{Evidence, Outcome, Provenance, RawItem, Snapshot, SurfaceKind, SurfaceListing},
@@ -130,6 +130,89 @@ impl From<&SurfaceListing> for SurfaceRow {
             count: listing.digest.is_some().then_some(listing.items.len()),
         }
     }
+}
+
+/// A server at a glance.
+#[derive(Debug, Clone)]
+pub struct ServerRow {
+    /// Its name.
+    pub name: ServerName,
+    /// What is registered; nothing where nobody did.
+    pub spec: Option<ServerSpec>,
+    /// When it was asked last by polling.
+    pub asked: Option<DateTime<Utc>>,
+    /// The newest listing under each authorization context, by context.
+    pub last: Vec<ListingRow>,
+    /// The newest that ended `ok` while catalogs relied on its context.
+    pub last_ok: Option<ListingRow>,
+}
+
+/// A catalog at a glance.
+#[derive(Debug, Clone)]
+pub struct CatalogRow {
+    /// The catalog.
+    pub catalog: Catalog,
+    /// Its newest version.
+    pub latest: Option<CatalogVersion>,
+    /// The draft that waits.
+    pub pending: Option<(i64, Verdict)>,
+}
+
+/// A version without what it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionRow {
+    /// Its number.
+    pub version: CatalogVersion,
+    /// Over what it holds.
+    pub digest: Digest,
+    /// How many tools it holds.
+    pub tools: usize,
+    /// Who approved it.
+    pub approved_by: String,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub approved_at: DateTime<Utc>,
+}
+
+/// A draft without what it holds and how that is judged in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DraftRow {
+    /// Its number.
+    pub id: i64,
+    /// Whose draft.
+    pub catalog: CatalogName,
+    /// The version it was compared with.
+    pub base: Option<CatalogVersion>,
+    /// Over what it holds.
+    pub digest: Digest,
+    /// What became of it.
+    pub status: DraftStatus,
+    /// The judgement in a word.
+    pub verdict: Verdict,
+    /// Who made it.
+    pub created_by: String,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// Who decided.
+    pub decided_by: Option<String>,
+    /// The version it became.
+    pub version: Option<CatalogVersion>,
+}
+
+/// Which events are looked for; all that is given has to fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventQuery {
+    /// The object, exactly.
+    pub subject: Option<String>,
+    /// What happened, exactly.
+    pub kind: Option<String>,
+    /// What it begins with.
+    pub family: Option<String>,
+    /// Who, exactly.
+    pub actor: Option<String>,
 }
 
 /// A listing to be recorded.
@@ -289,6 +372,14 @@ pub trait Snapshots: Send + Sync {
     async fn servers(&self) -> Result<Vec<ServerName>>;
     /// A server's listings, newest first.
     async fn listings(&self, server: &ServerName, limit: usize) -> Result<Vec<ListingRow>>;
+    /// A server's listings before this number, newest first, that ended so where that is asked.
+    async fn listings_before(
+        &self,
+        server: &ServerName,
+        outcome: Option<Outcome>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<ListingRow>>;
     /// The newest listing that ended `ok`, of the context that catalogs rely on.
     async fn last_ok(&self, server: &ServerName) -> Result<Option<ListingRow>>;
     /// The newest listing under each authorization context that ended `ok`, or however it ended, by context.
@@ -326,6 +417,14 @@ pub struct Registration {
 /// Registered servers. What they listed is kept apart, and longer.
 #[async_trait]
 pub trait Servers: Send + Sync {
+    /// Servers that are registered or were listed, by name, from the one after this; whose newest listing ended so where
+    /// that is asked.
+    async fn server_rows(
+        &self,
+        after: Option<&ServerName>,
+        outcome: Option<Outcome>,
+        limit: usize,
+    ) -> Result<Vec<ServerRow>>;
     /// Every registered server, by name.
     async fn registrations(&self) -> Result<Vec<Registration>>;
     /// One registered server.
@@ -341,6 +440,8 @@ pub trait Servers: Send + Sync {
 pub trait Catalogs: Send + Sync {
     /// Every catalog, by name.
     async fn catalogs(&self) -> Result<Vec<Catalog>>;
+    /// Catalogs at a glance, by name, from the one after this.
+    async fn catalog_rows(&self, after: Option<&CatalogName>, limit: usize) -> Result<Vec<CatalogRow>>;
     /// One catalog.
     async fn catalog(&self, name: &CatalogName) -> Result<Option<Catalog>>;
     /// What a catalog was set to when it was made, or by the last document that was applied; see [`App::apply`].
@@ -352,14 +453,27 @@ pub trait Catalogs: Send + Sync {
     async fn apply(&self, new: NewSettings<'_>, events: Vec<NewEvent>) -> Result<()>;
     /// A catalog's versions, newest first.
     async fn versions(&self, catalog: &CatalogName) -> Result<Vec<Version>>;
+    /// A catalog's versions at a glance, newest first, from the one before this.
+    async fn version_rows(
+        &self,
+        catalog: &CatalogName,
+        before: Option<CatalogVersion>,
+        limit: usize,
+    ) -> Result<Vec<VersionRow>>;
     /// The numbers of a catalog's versions, newest first.
     async fn version_numbers(&self, catalog: &CatalogName) -> Result<Vec<CatalogVersion>>;
     /// One version.
     async fn version(&self, catalog: &CatalogName, version: CatalogVersion) -> Result<Option<Version>>;
     /// The version with the highest number.
     async fn latest_version(&self, catalog: &CatalogName) -> Result<Option<Version>>;
-    /// A catalog's drafts, newest first.
-    async fn drafts(&self, catalog: &CatalogName) -> Result<Vec<Draft>>;
+    /// A catalog's drafts at a glance, newest first, from the one before this; of which that became where it is asked.
+    async fn draft_rows(
+        &self,
+        catalog: &CatalogName,
+        status: Option<DraftStatus>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<DraftRow>>;
     /// One draft.
     async fn draft(&self, catalog: &CatalogName, id: i64) -> Result<Option<Draft>>;
     /// The newest draft, whatever became of it.
@@ -405,8 +519,28 @@ pub trait Environments: Send + Sync {
         environment: &EnvironmentName,
         catalog: &CatalogName,
     ) -> Result<Option<EnvironmentPointer>>;
-    /// The history of one pointer, newest first.
-    async fn moves(&self, environment: &EnvironmentName, catalog: &CatalogName) -> Result<Vec<Move>>;
+    /// The moves of an environment, of one catalog where that is asked: the newest first, then by catalog. From the one
+    /// behind this time, catalog and generation.
+    async fn moves(
+        &self,
+        environment: &EnvironmentName,
+        catalog: Option<&CatalogName>,
+        behind: Option<(DateTime<Utc>, &CatalogName, i64)>,
+        limit: usize,
+    ) -> Result<Vec<Move>>;
+    /// Whether a version was ever live in an environment.
+    async fn was_live(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+        version: CatalogVersion,
+    ) -> Result<bool>;
+    /// The versions that were ever live, in one environment or in any.
+    async fn ever_live(
+        &self,
+        catalog: &CatalogName,
+        environment: Option<&EnvironmentName>,
+    ) -> Result<Vec<CatalogVersion>>;
     /// What was answered under a key, with the digest of the request it belongs to. Of a release it is the move that the
     /// pointer stood at.
     async fn answered(&self, key: &str) -> Result<Option<(Digest, Move)>>;
@@ -448,6 +582,14 @@ pub trait Freezes: Send + Sync {
 pub trait Events: Send + Sync {
     /// The newest events first.
     async fn events(&self, limit: usize) -> Result<Vec<Event>>;
+    /// Events that fit, the newest first, with numbers from `first` to the one before `before`.
+    async fn events_before(
+        &self,
+        query: &EventQuery,
+        first: i64,
+        before: i64,
+        limit: usize,
+    ) -> Result<Vec<Event>>;
     /// The number of the newest event; 0 where there is none.
     async fn last_event(&self) -> Result<i64>;
     /// Adds an event of something that was seen, and that no other write stands for.
@@ -554,13 +696,74 @@ pub trait Answers: Send + Sync {
     async fn forget_answer(&self, key: &str) -> Result<()>;
 }
 
+/// Which listings are kept, whatever holds them. A listing stays where one of these says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// So many of each server and context, the newest.
+    pub newest: usize,
+    /// Those that are not older.
+    pub since: DateTime<Utc>,
+}
+
+/// What no rule keeps and nothing holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Forgettable {
+    /// Listings, by server, oldest first.
+    pub listings: Vec<(ServerName, Vec<i64>)>,
+    /// Snapshots that no other listing brought.
+    pub snapshots: Vec<(ServerName, Digest)>,
+    /// The same of surfaces.
+    pub surfaces: Vec<(ServerName, SurfaceKind, Digest)>,
+    /// Texts that stand in nothing else.
+    pub texts: Vec<Digest>,
+}
+
+/// A part of that, for one transaction. What holds something goes before what it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PruneBatch {
+    /// Listings.
+    pub listings: Vec<i64>,
+    /// Snapshots.
+    pub snapshots: Vec<(ServerName, Digest)>,
+    /// Surfaces.
+    pub surfaces: Vec<(ServerName, SurfaceKind, Digest)>,
+    /// Texts.
+    pub texts: Vec<Digest>,
+}
+
+/// How many are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pruned {
+    /// Listings.
+    pub listings: u64,
+    /// Snapshots.
+    pub snapshots: u64,
+    /// Surfaces.
+    pub surfaces: u64,
+    /// Texts.
+    pub texts: u64,
+}
+
+/// Forgetting. What versions and drafts hold, the newest listings of each context, and all that was ever decided, moved or
+/// noted is never forgotten.
+#[async_trait]
+pub trait Retention: Send + Sync {
+    /// What may be forgotten, as things stand.
+    async fn forgettable(&self, keep: &Keep) -> Result<Forgettable>;
+    /// Forgets a part of it, but for what is held again by now. The event gains how many are gone; none is written where
+    /// nothing is. [`StoreError::Shifted`] where anything but listings was written after the event `since`.
+    async fn prune(&self, batch: &PruneBatch, since: i64, event: NewEvent) -> Result<Pruned>;
+}
+
 /// All of it, as one object.
 pub trait Store:
-    Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Answers + Events
+    Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Answers + Events + Retention
 {
 }
 
-impl<T: Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Answers + Events> Store
-    for T
+impl<
+    T: Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Answers + Events + Retention,
+> Store for T
 {
 }

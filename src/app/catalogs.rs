@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{
     App, AppError, Kind, servers,
-    view::{Applied, CatalogPage, CatalogSummary},
+    view::{Applied, CatalogPage, CatalogSummary, SHOWN},
 };
 use crate::{
     catalog::{
-        Catalog, CatalogServer, CatalogVersion, DraftStatus, ServerSpec, Version,
+        Catalog, CatalogServer, CatalogVersion, ServerSpec, Version,
         document::{self, Document},
         policy,
     },
@@ -220,26 +220,18 @@ impl App {
     /// # Errors
     /// Where the store fails.
     pub async fn catalogs(&self) -> Result<Vec<CatalogSummary>, AppError> {
-        let mut all = Vec::new();
-        for catalog in self.store.catalogs().await? {
-            let latest = self.store.version_numbers(&catalog.name).await?.first().copied();
-            // At most one waits, and it is the newest: the next one supersedes it.
-            let pending = self.store.latest_draft(&catalog.name).await?;
-            let pending = pending.filter(|d| d.status == DraftStatus::Pending);
-            let pending = pending.map(|d| (d.id, d.report.verdict)).into_iter().collect();
-            all.push(CatalogSummary { catalog, latest, pending });
-        }
-        Ok(all)
+        let rows = self.store.catalog_rows(None, usize::MAX).await?;
+        Ok(rows.into_iter().map(CatalogSummary::from).collect())
     }
 
-    /// One catalog with its versions and drafts, newest first.
+    /// One catalog with its newest versions and drafts.
     ///
     /// # Errors
     /// Where it does not exist.
     pub async fn catalog(&self, name: &CatalogName) -> Result<CatalogPage, AppError> {
         let catalog = self.known_catalog(name).await?;
-        let versions = self.store.versions(name).await?;
-        let drafts = self.store.drafts(name).await?;
+        let versions = self.store.version_rows(name, None, SHOWN).await?;
+        let drafts = self.store.draft_rows(name, None, None, SHOWN).await?;
         let pointers = self.store.pointers().await?.into_iter().filter(|p| &p.catalog == name).collect();
         Ok(CatalogPage { catalog, versions, drafts, pointers })
     }

@@ -79,14 +79,7 @@ impl App {
         catalog: &CatalogName,
         environment: Option<&EnvironmentName>,
     ) -> Result<BTreeSet<CatalogVersion>, AppError> {
-        let mut live = BTreeSet::new();
-        for pointer in self.store.pointers().await? {
-            if &pointer.catalog == catalog && environment.is_none_or(|e| *e == pointer.environment) {
-                let moves = self.store.moves(&pointer.environment, catalog).await?;
-                live.extend(moves.into_iter().map(|m| m.to));
-            }
-        }
-        Ok(live)
+        Ok(self.store.ever_live(catalog, environment).await?.into_iter().collect())
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     App, AppError, Kind, ReleaseRequest,
     moves::{keyed, stale},
     reason,
-    view::EnvironmentPage,
+    view::{EnvironmentPage, SHOWN},
 };
 use crate::{
     catalog::{CatalogVersion, EnvironmentPointer, Freeze},
@@ -26,6 +26,14 @@ impl App {
             pages.push(self.page(pointer).await?);
         }
         Ok(pages)
+    }
+
+    /// Where every environment points, by name and catalog.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn pointers(&self) -> Result<Vec<EnvironmentPointer>, AppError> {
+        Ok(self.store.pointers().await?)
     }
 
     /// One environment: a page per catalog that was ever live there.
@@ -184,11 +192,11 @@ impl App {
     }
 
     pub(super) async fn page(&self, pointer: EnvironmentPointer) -> Result<EnvironmentPage, AppError> {
-        let history = self.store.moves(&pointer.environment, &pointer.catalog).await?;
+        let history = self.store.moves(&pointer.environment, Some(&pointer.catalog), None, SHOWN).await?;
         let holds = self.store.holds(&pointer.environment, &pointer.catalog).await?;
         let free = |v: &CatalogVersion| *v != pointer.version && !holds.contains(v);
-        let promotable =
-            self.store.version_numbers(&pointer.catalog).await?.into_iter().filter(&free).collect();
+        let versions = self.store.version_rows(&pointer.catalog, None, SHOWN).await?;
+        let promotable = versions.into_iter().map(|v| v.version).filter(&free).collect();
         let mut rollback_targets: Vec<CatalogVersion> = Vec::new();
         for version in history.iter().map(|m| m.to).filter(&free) {
             if !rollback_targets.contains(&version) {

@@ -9,7 +9,7 @@ use super::{
     check::computed,
     drafts::Formed,
     servers,
-    view::{Drift, ListingRow, Recorded, ServerPage, ServerSummary, SplitView, SurfaceRow, ToolRow},
+    view::{Drift, ListingRow, Recorded, SHOWN, ServerPage, ServerSummary, SplitView, SurfaceRow, ToolRow},
 };
 use crate::{
     catalog::{
@@ -21,11 +21,8 @@ use crate::{
     mcp::{self, Limits, Room, Source},
     name::{CatalogName, ServerName},
     snapshot::{Listing, Outcome, Snapshot},
-    store::NewListing,
+    store::{NewListing, ServerRow},
 };
-
-/// Listings shown of one server.
-const SHOWN: usize = 200;
 
 impl App {
     /// Lists the server and records how it ended. Where the content is new and a catalog holds the server, a draft
@@ -227,22 +224,19 @@ impl App {
     /// # Errors
     /// Where the store fails.
     pub async fn servers(&self) -> Result<Vec<ServerSummary>, AppError> {
-        let mut known: BTreeMap<ServerName, Option<ServerSpec>> =
-            self.store.servers().await?.into_iter().map(|name| (name, None)).collect();
-        for registration in self.store.registrations().await? {
-            known.insert(registration.spec.name.clone(), Some(registration.spec));
-        }
         let mut all = Vec::new();
-        for (name, spec) in known {
-            let rows = self.store.last_by_context(&name, false).await?;
-            let split_views = self.split_views(&name, spec.as_ref(), &rows).await?;
-            let last = rows.into_iter().find(|row| row.primary);
-            let last_ok = self.store.last_ok(&name).await?;
-            let source = spec.map(|spec| servers::shown(&spec.source));
-            let asked = self.store.asked(&name).await?;
-            all.push(ServerSummary { name, source, asked, last, last_ok, split_views });
+        for row in self.store.server_rows(None, None, usize::MAX).await? {
+            all.push(self.server_summary(row).await?);
         }
         Ok(all)
+    }
+
+    pub(super) async fn server_summary(&self, row: ServerRow) -> Result<ServerSummary, AppError> {
+        let ServerRow { name, spec, asked, last, last_ok } = row;
+        let split_views = self.split_views(&name, spec.as_ref(), &last).await?;
+        let last = last.into_iter().find(|row| row.primary);
+        let source = spec.map(|spec| servers::shown(&spec.source));
+        Ok(ServerSummary { name, source, asked, last, last_ok, split_views })
     }
 
     /// One server with its listings, newest first.

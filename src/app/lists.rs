@@ -1,6 +1,5 @@
 //! Lists, a page at a time. A page begins after a key, not at a number, so that what is added meanwhile moves nothing.
-//!
-//! Where the store has no query for a page yet, the page is cut here from what it gives; the answers are the same.
+//! The store reads a page in the order of an index, so that it costs the same however long the list is.
 
 use std::{cmp::Reverse, collections::HashSet};
 
@@ -8,25 +7,21 @@ use chrono::{DateTime, Utc};
 
 use super::{
     App, AppError,
-    view::{CatalogSummary, EnvironmentPage, ListingRow, ServerSummary},
+    view::{CatalogSummary, DraftRow, EnvironmentPage, ListingRow, ServerSummary, VersionRow},
 };
 use crate::{
     catalog::{
-        CatalogVersion, Draft, DraftStatus, EnvironmentPointer, Event, Move, Version,
+        CatalogVersion, DraftStatus, EnvironmentPointer, Event, Move,
         review::{Decision, Ruling},
     },
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::Outcome,
+    store::EventQuery,
 };
 
-/// How many events are read at a time where only some of them are asked for.
-const EVENTS_AT_ONCE: usize = 1_000;
-
-/// How many are looked at for one page at most: where few fit, a page is shorter than it may be, and goes on.
-const EVENTS_PER_PAGE: usize = 20_000;
-
-/// How many listings of a server are looked at.
-const LISTINGS: usize = 100_000;
+/// How many events are looked at for one page where more than one thing is asked of them: where few fit, a page is shorter
+/// than it may be, and goes on.
+const EVENTS_PER_PAGE: i64 = 20_000;
 
 /// Which part of a list.
 #[derive(Debug, Clone)]
@@ -46,15 +41,28 @@ pub struct Page<T, K> {
     pub next: Option<K>,
 }
 
+impl<T, K> Page<T, K> {
+    /// A page from its items and one more, where there is one more.
+    fn of(mut items: Vec<T>, limit: usize, key: impl Fn(&T) -> K) -> Self {
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next = if more { items.last().map(key) } else { None };
+        Self { items, next }
+    }
+}
+
 impl<T, K: Ord> Page<T, K> {
     /// Cuts a page from a whole list in ascending order of its keys.
     fn cut(all: impl IntoIterator<Item = T>, slice: &Slice<K>, key: impl Fn(&T) -> K) -> Self {
         let rest = all.into_iter().filter(|item| slice.after.as_ref().is_none_or(|after| key(item) > *after));
-        let mut items: Vec<T> = rest.take(slice.limit.saturating_add(1)).collect();
-        let more = items.len() > slice.limit;
-        items.truncate(slice.limit);
-        let next = if more { items.last().map(key) } else { None };
-        Self { items, next }
+        Self::of(rest.take(slice.and_one()).collect(), slice.limit, key)
+    }
+}
+
+impl<K> Slice<K> {
+    /// The items of a page and one more, which tells whether the list goes on.
+    fn and_one(&self) -> usize {
+        self.limit.saturating_add(1)
     }
 }
 
@@ -72,15 +80,12 @@ pub struct EventFilter {
 }
 
 impl EventFilter {
-    fn fits(&self, event: &Event) -> bool {
-        let kind = |kind: &String| match kind.strip_suffix('.') {
-            Some(_) => event.kind.starts_with(kind.as_str()),
-            None => event.kind == *kind,
+    fn query(&self) -> EventQuery {
+        let (kind, family) = match &self.kind {
+            Some(kind) if kind.ends_with('.') => (None, Some(kind.clone())),
+            kind => (kind.clone(), None),
         };
-        self.subject.as_ref().is_none_or(|subject| event.subject == *subject)
-            && self.actor.as_ref().is_none_or(|actor| event.actor == *actor)
-            && self.since.is_none_or(|since| event.at >= since)
-            && self.kind.as_ref().is_none_or(kind)
+        EventQuery { subject: self.subject.clone(), kind, family, actor: self.actor.clone() }
     }
 }
 
@@ -122,9 +127,13 @@ impl App {
         outcome: Option<Outcome>,
         slice: &Slice<ServerName>,
     ) -> Result<Page<ServerSummary, ServerName>, AppError> {
-        let mut all = self.servers().await?;
-        all.retain(|s| outcome.is_none_or(|o| s.last.as_ref().is_some_and(|last| last.outcome == o)));
-        Ok(Page::cut(all, slice, |s| s.name.clone()))
+        let rows = self.store.server_rows(slice.after.as_ref(), outcome, slice.and_one()).await?;
+        let Page { items: rows, next } = Page::of(rows, slice.limit, |row| row.name.clone());
+        let mut items = Vec::new();
+        for row in rows {
+            items.push(self.server_summary(row).await?);
+        }
+        Ok(Page { items, next })
     }
 
     /// A server's listings, the newest first.
@@ -137,13 +146,15 @@ impl App {
         outcome: Option<Outcome>,
         slice: &Slice<Reverse<i64>>,
     ) -> Result<Page<ListingRow, Reverse<i64>>, AppError> {
-        let mut all = self.store.listings(server, LISTINGS).await?;
-        if all.is_empty() && self.store.registration(server).await?.is_none() {
+        let before = slice.after.map(|Reverse(id)| id);
+        let rows = self.store.listings_before(server, outcome, before, slice.and_one()).await?;
+        if rows.is_empty()
+            && self.store.listings(server, 1).await?.is_empty()
+            && self.store.registration(server).await?.is_none()
+        {
             return Err(self.unknown_server(server).await?);
         }
-        all.sort_by_key(|row| Reverse(row.id));
-        all.retain(|row| outcome.is_none_or(|o| row.outcome == o));
-        Ok(Page::cut(all, slice, |row| Reverse(row.id)))
+        Ok(Page::of(rows, slice.limit, |row| Reverse(row.id)))
     }
 
     /// Catalogs by name.
@@ -154,7 +165,9 @@ impl App {
         &self,
         slice: &Slice<CatalogName>,
     ) -> Result<Page<CatalogSummary, CatalogName>, AppError> {
-        Ok(Page::cut(self.catalogs().await?, slice, |c| c.catalog.name.clone()))
+        let rows = self.store.catalog_rows(slice.after.as_ref(), slice.and_one()).await?;
+        let all = rows.into_iter().map(CatalogSummary::from).collect();
+        Ok(Page::of(all, slice.limit, |c: &CatalogSummary| c.catalog.name.clone()))
     }
 
     /// A catalog's versions, the newest first.
@@ -165,15 +178,11 @@ impl App {
         &self,
         catalog: &CatalogName,
         slice: &Slice<Reverse<CatalogVersion>>,
-    ) -> Result<Page<Version, Reverse<CatalogVersion>>, AppError> {
+    ) -> Result<Page<VersionRow, Reverse<CatalogVersion>>, AppError> {
         self.known_catalog(catalog).await?;
-        let numbers = self.store.version_numbers(catalog).await?;
-        let Page { items: numbers, next } = Page::cut(numbers, slice, |number| Reverse(*number));
-        let mut items = Vec::new();
-        for number in numbers {
-            items.push(self.version(catalog, number).await?);
-        }
-        Ok(Page { items, next })
+        let before = slice.after.map(|Reverse(version)| version);
+        let rows = self.store.version_rows(catalog, before, slice.and_one()).await?;
+        Ok(Page::of(rows, slice.limit, |row| Reverse(row.version)))
     }
 
     /// A catalog's drafts, the newest first.
@@ -185,11 +194,11 @@ impl App {
         catalog: &CatalogName,
         status: Option<DraftStatus>,
         slice: &Slice<Reverse<i64>>,
-    ) -> Result<Page<Draft, Reverse<i64>>, AppError> {
+    ) -> Result<Page<DraftRow, Reverse<i64>>, AppError> {
         self.known_catalog(catalog).await?;
-        let mut all = self.store.drafts(catalog).await?;
-        all.retain(|draft| status.is_none_or(|s| draft.status == s));
-        Ok(Page::cut(all, slice, |draft| Reverse(draft.id)))
+        let before = slice.after.map(|Reverse(id)| id);
+        let rows = self.store.draft_rows(catalog, status, before, slice.and_one()).await?;
+        Ok(Page::of(rows, slice.limit, |row| Reverse(row.id)))
     }
 
     /// What was decided on changes of a catalog, the newest first; what counts no more as well.
@@ -220,9 +229,11 @@ impl App {
         slice: &Slice<(EnvironmentName, CatalogName)>,
     ) -> Result<Page<EnvironmentPage, (EnvironmentName, CatalogName)>, AppError> {
         let key = |p: &EnvironmentPointer| (p.environment.clone(), p.catalog.clone());
-        let mut all = self.store.pointers().await?;
-        all.sort_by_key(key);
-        let Page { items: pointers, next } = Page::cut(all, slice, key);
+        // There are as many as environments and catalogs, whatever happened in them.
+        let mut rest = self.store.pointers().await?;
+        rest.retain(|p| slice.after.as_ref().is_none_or(|after| key(p) > *after));
+        rest.truncate(slice.and_one());
+        let Page { items: pointers, next } = Page::of(rest, slice.limit, key);
         let mut items = Vec::new();
         for pointer in pointers {
             items.push(self.page(pointer).await?);
@@ -240,17 +251,13 @@ impl App {
         catalog: Option<&CatalogName>,
         slice: &Slice<MoveKey>,
     ) -> Result<Page<Move, MoveKey>, AppError> {
-        let pointers = match catalog {
-            Some(_) => vec![self.live(environment, catalog).await?],
-            None => self.pointers_of(environment).await?,
-        };
-        let key = |m: &Move| (Reverse(m.at), m.catalog.clone(), Reverse(m.generation));
-        let mut all = Vec::new();
-        for pointer in pointers {
-            all.extend(self.store.moves(environment, &pointer.catalog).await?);
+        match catalog {
+            Some(_) => _ = self.live(environment, catalog).await?,
+            None => _ = self.pointers_of(environment).await?,
         }
-        all.sort_by_key(key);
-        Ok(Page::cut(all, slice, key))
+        let behind = slice.after.as_ref().map(|(at, catalog, generation)| (at.0, catalog, generation.0));
+        let moves = self.store.moves(environment, catalog, behind, slice.and_one()).await?;
+        Ok(Page::of(moves, slice.limit, |m| (Reverse(m.at), m.catalog.clone(), Reverse(m.generation))))
     }
 
     /// Events, the newest first. Where few fit the filter a page may hold fewer than its limit and still go on.
@@ -262,32 +269,25 @@ impl App {
         filter: &EventFilter,
         slice: &Slice<Reverse<i64>>,
     ) -> Result<Page<Event, Reverse<i64>>, AppError> {
-        let end = self.store.events(1).await?.first().map_or(1, |newest| newest.seq.saturating_add(1));
-        let end = slice.after.map_or(end, |Reverse(seq)| seq.min(end));
-        let at_once = if *filter == EventFilter::default() { slice.limit } else { EVENTS_AT_ONCE };
-        let (mut items, mut before, mut seen) = (Vec::new(), end, 0);
-        // Numbers have no gaps, so the events before one are those that follow the number that is so much smaller.
-        while before > 1 && seen < EVENTS_PER_PAGE {
-            let batch = at_once.min(usize::try_from(before - 1).unwrap_or(at_once));
-            let first = before - i64::try_from(batch).unwrap_or(i64::MAX);
-            let mut events = self.store.events_after(first - 1, batch).await?;
-            events.retain(|event| event.seq < before);
-            seen += batch;
-            for event in events.into_iter().rev() {
-                if filter.since.is_some_and(|since| event.at < since) {
-                    return Ok(Page { items, next: None });
-                }
-                before = event.seq;
-                if filter.fits(&event) {
-                    items.push(event);
-                }
-                if items.len() == slice.limit {
-                    return Ok(Page { items, next: (before > 1).then_some(Reverse(before)) });
-                }
-            }
-            before = before.min(first);
+        let end = self.store.last_event().await?.saturating_add(1);
+        let before = slice.after.map_or(end, |Reverse(seq)| seq.min(end));
+        let query = filter.query();
+        let asked = [&query.subject, &query.kind, &query.actor].into_iter().flatten().count();
+        // What is asked of one thing is read in the order of an index; otherwise there is an end to what is looked at.
+        let first = if asked <= 1 && query.family.is_none() { 1 } else { (before - EVENTS_PER_PAGE).max(1) };
+        let mut events = self.store.events_before(&query, first, before, slice.and_one()).await?;
+        if let Some(since) = filter.since
+            && let Some(older) = events.iter().position(|event| event.at < since)
+        {
+            events.truncate(older);
+            events.truncate(slice.limit);
+            return Ok(Page { items: events, next: None });
         }
-        Ok(Page { items, next: (before > 1).then_some(Reverse(before)) })
+        let mut page = Page::of(events, slice.limit, |event| Reverse(event.seq));
+        if page.next.is_none() && first > 1 {
+            page.next = Some(Reverse(first));
+        }
+        Ok(page)
     }
 }
 
@@ -296,16 +296,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_begins_after_a_key_and_says_whether_there_is_more() {
-        for (after, limit, expected, next) in [
-            (None, 2, vec![1, 3], Some(3)),
-            (Some(3), 2, vec![5, 7], None),
-            (Some(2), 1, vec![3], Some(3)),
-            (Some(7), 2, vec![], None),
-            (None, 4, vec![1, 3, 5, 7], None),
+    fn a_page_says_whether_there_is_more() {
+        for (items, limit, expected, next) in [
+            (vec![1, 3, 5], 2, vec![1, 3], Some(3)),
+            (vec![5, 7], 2, vec![5, 7], None),
+            (vec![3, 5], 1, vec![3], Some(3)),
+            (vec![], 2, vec![], None),
         ] {
-            let page = Page::cut([1, 3, 5, 7], &Slice { after, limit }, |n| *n);
-            assert_eq!((page.items, page.next), (expected, next), "after {after:?}");
+            let page = Page::of(items.clone(), limit, |n| *n);
+            assert_eq!((page.items, page.next), (expected, next), "{items:?}");
         }
     }
 }

@@ -315,9 +315,9 @@ impl App {
             }
             // What is decided here stays true until the write: it succeeds only at this very generation.
             (Some(pointer), _) => {
-                let history = self.store.moves(environment, catalog).await?;
+                let was_live = self.store.was_live(environment, catalog, to).await?;
                 let holds = self.store.holds(environment, catalog).await?;
-                may_move(kind, pointer, &history, &holds, to)
+                may_move(kind, pointer, was_live, &holds, to)
             }
             (None, MoveKind::Promote) if request.generation == 0 => Ok(()),
             (None, MoveKind::Promote) => {
@@ -343,7 +343,7 @@ impl App {
             return Ok(GateCheck::passed("order", "no other environment comes before"));
         };
         let held = self.store.holds(before, catalog).await?.contains(&target.version);
-        let was_live = self.store.moves(before, catalog).await?.iter().any(|m| m.to == target.version);
+        let was_live = self.store.was_live(before, catalog, target.version).await?;
         Ok(match (was_live, held) {
             (true, false) => GateCheck::passed("order", format!("it was live in `{before}`")),
             (true, true) => GateCheck::failed(
@@ -507,7 +507,7 @@ fn enough_approvals(policy: &Policy, target: &Version, approvers: &[String]) -> 
 fn may_move(
     kind: MoveKind,
     pointer: &EnvironmentPointer,
-    history: &[Move],
+    was_live: bool,
     holds: &[CatalogVersion],
     to: CatalogVersion,
 ) -> Result<(), AppError> {
@@ -515,7 +515,7 @@ fn may_move(
     if pointer.version == to {
         return Err(already_live(pointer));
     }
-    if kind == MoveKind::Rollback && !history.iter().any(|m| m.to == to) {
+    if kind == MoveKind::Rollback && !was_live {
         let message = format!("version {to} of catalog `{catalog}` was never live in `{environment}`");
         return Err(AppError::new(Kind::Conflict, "never-live", message)
             .help("a rollback goes to a version that was live there; promote another one"));

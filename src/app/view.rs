@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-pub use crate::store::{ListingRow, SurfaceRow};
+pub use crate::store::{DraftRow, ListingRow, Pruned, SurfaceRow, VersionRow};
 
 use super::{AppError, Kind};
 use crate::{
@@ -18,7 +18,11 @@ use crate::{
     json::{Digest, ParseError},
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{self, Evidence, FileError, Held, Listing, Outcome, Provenance, SavedList, SurfaceDiff},
+    store::CatalogRow,
 };
+
+/// How much of a history stands on a page about something; its list has all of it.
+pub(super) const SHOWN: usize = 200;
 
 /// What recording a listing led to.
 #[derive(Debug, Clone, Serialize)]
@@ -178,16 +182,22 @@ pub struct CatalogSummary {
     pub pending: Vec<(i64, Verdict)>,
 }
 
-/// A catalog with everything.
+impl From<CatalogRow> for CatalogSummary {
+    fn from(row: CatalogRow) -> Self {
+        Self { catalog: row.catalog, latest: row.latest, pending: row.pending.into_iter().collect() }
+    }
+}
+
+/// A catalog with its newest versions and drafts.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogPage {
     /// The catalog.
     pub catalog: Catalog,
-    /// Newest first.
-    pub versions: Vec<Version>,
-    /// Newest first.
-    pub drafts: Vec<Draft>,
+    /// Newest first, at most 200.
+    pub versions: Vec<VersionRow>,
+    /// Newest first, at most 200.
+    pub drafts: Vec<DraftRow>,
     /// Where it is live.
     pub pointers: Vec<EnvironmentPointer>,
 }
@@ -336,15 +346,15 @@ pub struct Standing {
 pub struct EnvironmentPage {
     /// Where it points.
     pub pointer: EnvironmentPointer,
-    /// Newest first.
+    /// Newest first, at most 200.
     pub history: Vec<Move>,
     /// Versions that a rollback left and nobody released, the newest hold first.
     pub holds: Vec<CatalogVersion>,
     /// What keeps it from moving for now.
     pub freezes: Vec<Freeze>,
-    /// Approved versions that may be promoted: not live, not held; newest first.
+    /// Approved versions that may be promoted: not live, not held; newest first, of the newest 200.
     pub promotable: Vec<CatalogVersion>,
-    /// Versions that were live here before and are not now; newest first.
+    /// Versions that were live here before and are not now; newest first, of the newest 200 moves.
     pub rollback_targets: Vec<CatalogVersion>,
 }
 

@@ -8,7 +8,7 @@ use super::{
     render::{Format, json, safe},
 };
 use crate::{
-    app::AppError,
+    app::{AppError, lists::Slice, view::DraftRow},
     catalog::{Draft, DraftStatus},
     name::CatalogName,
 };
@@ -27,24 +27,30 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
-    let drafts = context.with_app(Access::Read, async |app| {
+    let (drafts, whole) = context.with_app(Access::Read, async |app| {
         let names = match &args.catalog {
             Some(name) => vec![name.clone()],
             None => app.catalogs().await?.into_iter().map(|c| c.catalog.name).collect(),
         };
-        let mut drafts: Vec<Draft> = Vec::new();
+        let status = (!args.all).then_some(DraftStatus::Pending);
+        let (mut drafts, mut whole): (Vec<DraftRow>, Vec<Draft>) = (Vec::new(), Vec::new());
         for name in &names {
-            drafts.extend(app.catalog(name).await?.drafts);
+            let everything = Slice { after: None, limit: usize::MAX };
+            drafts.extend(app.drafts_page(name, status, &everything).await?.items);
         }
-        Ok(drafts)
+        if args.format == Format::Json {
+            for draft in &drafts {
+                whole.push(app.get_draft(&draft.catalog, draft.id).await?);
+            }
+        }
+        Ok((drafts, whole))
     })?;
-    let shown: Vec<&Draft> = drafts.iter().filter(|d| args.all || d.status == DraftStatus::Pending).collect();
     Ok(Answer::from(match args.format {
-        Format::Json => json::document(&shown)?,
-        Format::Text if shown.is_empty() => "no draft waits\n".to_owned(),
+        Format::Json => json::document(&whole)?,
+        Format::Text if drafts.is_empty() => "no draft waits\n".to_owned(),
         Format::Text => {
             let mut out = String::new();
-            for d in shown {
+            for d in drafts {
                 let by = safe::word(&d.created_by);
                 _ = writeln!(
                     out,
@@ -52,7 +58,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
                     format!("d-{}", d.id),
                     d.catalog.as_str(),
                     d.status.as_str(),
-                    d.report.verdict.as_str(),
+                    d.verdict.as_str(),
                     d.created_at.format("%Y-%m-%dT%H:%M:%SZ"),
                 );
             }

@@ -76,8 +76,8 @@ impl Args {
             }
             None => {
                 // A first promotion makes the environment, so a mistyped name is told only here.
-                let known = app.environments().await?;
-                let others = known.iter().map(|p| p.pointer.environment.as_str());
+                let known = app.pointers().await?;
+                let others = known.iter().map(|p| p.environment.as_str());
                 let hint = did_you_mean(
                     self.environment.as_str(),
                     others.filter(|n| *n != self.environment.as_str()),

@@ -18,6 +18,8 @@ mod events;
 mod listen;
 #[path = "sql/polls.rs"]
 mod polls;
+#[path = "sql/retention.rs"]
+mod retention;
 #[path = "sql/reviews.rs"]
 mod reviews;
 #[path = "sql/servers.rs"]

@@ -14,6 +14,8 @@ mod environments;
 mod events;
 #[path = "sql/polls.rs"]
 mod polls;
+#[path = "sql/retention.rs"]
+mod retention;
 #[path = "sql/reviews.rs"]
 mod reviews;
 #[path = "sql/servers.rs"]

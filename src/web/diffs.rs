@@ -79,8 +79,7 @@ async fn compared(
 
 /// The newest of everything that a side may be: environments, catalogs, servers.
 async fn sides(app: &App) -> Result<Vec<String>, AppError> {
-    let mut sides: Vec<String> =
-        app.environments().await?.into_iter().map(|p| p.pointer.environment.into()).collect();
+    let mut sides: Vec<String> = app.pointers().await?.into_iter().map(|p| p.environment.into()).collect();
     sides.dedup();
     let versions = app.catalogs().await?;
     sides.extend(versions.into_iter().filter_map(|c| Some(format!("{}@{}", c.catalog.name, c.latest?))));

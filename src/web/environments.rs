@@ -40,8 +40,8 @@ const USUAL_ORDER: [&str; 6] = ["dev", "development", "test", "staging", "produc
 /// Every environment with where it points, in the order of travel.
 pub(super) async fn lanes(app: &App) -> Result<Vec<(EnvironmentName, Vec<EnvironmentPointer>)>, AppError> {
     let mut environments: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for page in app.environments().await? {
-        environments.entry(page.pointer.environment.clone()).or_default().push(page.pointer);
+    for pointer in app.pointers().await? {
+        environments.entry(pointer.environment.clone()).or_default().push(pointer);
     }
     let mut lanes: Vec<_> = environments.into_iter().collect();
     let rank = |name: &EnvironmentName| USUAL_ORDER.iter().position(|n| *n == name.as_str());

@@ -11,6 +11,7 @@ mod lint;
 #[cfg(target_os = "linux")]
 mod memory;
 mod oauth;
+mod prune;
 mod serve;
 mod story;
 mod surfaces;

@@ -15,7 +15,9 @@ mod mcp; // the raw MCP client against servers that behave, misbehave and die; a
 mod properties; // generated schemas and instances against the validator
 mod real; // real MCP servers, as published; installed by tests/run
 mod recheck; // the witnesses of diffs before a validator of another author; installed by tests/run
+mod retention; // what pruning forgets, and what it never does
 mod rules; // every case of every rule through the whole engine
+mod scale; // however long the history is, a page of it is read in the order of an index
 mod schema; // containment asked directly: what is easily called contained and is not
 mod store; // what the database keeps, keeps once, and refuses to forget
 mod web; // the pages: every one renders, is safe and accessible; what the forms do
@@ -24,6 +26,10 @@ mod ask; // not tests: asks the service, both faces together, without sockets
 mod command; // not tests: runs the built binary as a user does
 mod database; // not tests: a database of a test's own, on either engine
 mod seed; // not tests: a service with a story in it, for the API and the pages
+
+/// Not tests: a long history, made by SQL.
+#[path = "../support/seed.rs"]
+mod long;
 
 /// Not tests: use cases over a store of their own, with a clock that stands.
 #[path = "../support/app.rs"]

@@ -125,12 +125,12 @@ pub struct VersionSummary {
     reason: String,
 }
 
-impl From<catalog::Version> for VersionSummary {
-    fn from(v: catalog::Version) -> Self {
+impl From<view::VersionRow> for VersionSummary {
+    fn from(v: view::VersionRow) -> Self {
         Self {
             version: v.version,
             digest: v.digest,
-            tools: v.content.members.len(),
+            tools: v.tools,
             approved_by: v.approved_by,
             approved_at: v.approved_at,
             reason: v.reason,
@@ -153,12 +153,12 @@ pub struct DraftSummary {
     created_at: DateTime<Utc>,
 }
 
-impl From<catalog::Draft> for DraftSummary {
-    fn from(d: catalog::Draft) -> Self {
+impl From<view::DraftRow> for DraftSummary {
+    fn from(d: view::DraftRow) -> Self {
         Self {
             id: d.id,
             status: d.status,
-            verdict: d.report.verdict,
+            verdict: d.verdict,
             digest: d.digest,
             created_by: d.created_by,
             created_at: d.created_at,

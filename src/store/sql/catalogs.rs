@@ -4,27 +4,27 @@ use async_trait::async_trait;
 use sqlx::FromRow;
 
 use super::{
-    super::sql::{from_json, from_word, parsed, parsed_opt, time, to_json},
+    super::sql::{from_json, from_word, limit, parsed, parsed_opt, time, to_json},
     Connection, Database, events,
     snapshots::{self, put_content},
 };
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, DraftStatus, Version, event::NewEvent},
     name::CatalogName,
-    store::{Catalogs, Ending, NewDraft, NewSettings, Result, StoreError},
+    store::{CatalogRow, Catalogs, DraftRow, Ending, NewDraft, NewSettings, Result, StoreError, VersionRow},
 };
 
 #[derive(FromRow)]
-struct CatalogRow {
+struct Settings {
     name: String,
     policy: String,
     environments: String,
     servers: String,
 }
 
-impl TryFrom<CatalogRow> for Catalog {
+impl TryFrom<Settings> for Catalog {
     type Error = StoreError;
-    fn try_from(row: CatalogRow) -> Result<Self> {
+    fn try_from(row: Settings) -> Result<Self> {
         Ok(Self {
             name: parsed("catalog name", &row.name)?,
             policy: from_json("policy", &row.policy)?,
@@ -35,7 +35,84 @@ impl TryFrom<CatalogRow> for Catalog {
 }
 
 #[derive(FromRow)]
-struct VersionRow {
+struct Glance {
+    #[sqlx(flatten)]
+    settings: Settings,
+    latest: Option<String>,
+    pending: Option<i64>,
+    verdict: Option<String>,
+}
+
+impl TryFrom<Glance> for CatalogRow {
+    type Error = StoreError;
+    fn try_from(row: Glance) -> Result<Self> {
+        let verdict = row.verdict.map(|word| from_word("verdict", &word)).transpose()?;
+        Ok(Self {
+            catalog: row.settings.try_into()?,
+            latest: parsed_opt("catalogVersion", row.latest.as_deref())?,
+            pending: row.pending.zip(verdict),
+        })
+    }
+}
+
+#[derive(FromRow)]
+struct VersionGlance {
+    version: String,
+    digest: String,
+    tools: i64,
+    approved_by: String,
+    reason: String,
+    approved_at: String,
+}
+
+impl TryFrom<VersionGlance> for VersionRow {
+    type Error = StoreError;
+    fn try_from(row: VersionGlance) -> Result<Self> {
+        Ok(Self {
+            version: parsed("catalogVersion", &row.version)?,
+            digest: parsed("version digest", &row.digest)?,
+            tools: usize::try_from(row.tools).unwrap_or(0),
+            approved_by: row.approved_by,
+            reason: row.reason,
+            approved_at: parsed("approval time", &row.approved_at)?,
+        })
+    }
+}
+
+#[derive(FromRow)]
+struct DraftGlance {
+    id: i64,
+    catalog: String,
+    base: Option<String>,
+    digest: String,
+    status: String,
+    verdict: String,
+    created_by: String,
+    created_at: String,
+    decided_by: Option<String>,
+    version: Option<String>,
+}
+
+impl TryFrom<DraftGlance> for DraftRow {
+    type Error = StoreError;
+    fn try_from(row: DraftGlance) -> Result<Self> {
+        Ok(Self {
+            id: row.id,
+            catalog: parsed("catalog name", &row.catalog)?,
+            base: parsed_opt("catalogVersion", row.base.as_deref())?,
+            digest: parsed("draft digest", &row.digest)?,
+            status: from_word("draft status", &row.status)?,
+            verdict: from_word("verdict", &row.verdict)?,
+            created_by: row.created_by,
+            created_at: parsed("draft time", &row.created_at)?,
+            decided_by: row.decided_by,
+            version: parsed_opt("catalogVersion", row.version.as_deref())?,
+        })
+    }
+}
+
+#[derive(FromRow)]
+struct WholeVersion {
     catalog: String,
     version: String,
     digest: String,
@@ -46,9 +123,9 @@ struct VersionRow {
     approved_at: String,
 }
 
-impl TryFrom<VersionRow> for Version {
+impl TryFrom<WholeVersion> for Version {
     type Error = StoreError;
-    fn try_from(row: VersionRow) -> Result<Self> {
+    fn try_from(row: WholeVersion) -> Result<Self> {
         Ok(Self {
             catalog: parsed("catalog name", &row.catalog)?,
             version: parsed("catalogVersion", &row.version)?,
@@ -63,7 +140,7 @@ impl TryFrom<VersionRow> for Version {
 }
 
 #[derive(FromRow)]
-struct DraftRow {
+struct WholeDraft {
     id: i64,
     catalog: String,
     base: Option<String>,
@@ -81,9 +158,9 @@ struct DraftRow {
     version: Option<String>,
 }
 
-impl TryFrom<DraftRow> for Draft {
+impl TryFrom<WholeDraft> for Draft {
     type Error = StoreError;
-    fn try_from(row: DraftRow) -> Result<Self> {
+    fn try_from(row: WholeDraft) -> Result<Self> {
         Ok(Self {
             id: row.id,
             catalog: parsed("catalog name", &row.catalog)?,
@@ -107,13 +184,29 @@ impl TryFrom<DraftRow> for Draft {
 #[async_trait]
 impl Catalogs for Database {
     async fn catalogs(&self) -> Result<Vec<Catalog>> {
-        let rows: Vec<CatalogRow> =
+        let rows: Vec<Settings> =
             sqlx::query_as("SELECT * FROM catalogs ORDER BY name").fetch_all(&self.reader).await?;
         rows.into_iter().map(Catalog::try_from).collect()
     }
 
+    async fn catalog_rows(&self, after: Option<&CatalogName>, count: usize) -> Result<Vec<CatalogRow>> {
+        let rows: Vec<Glance> = sqlx::query_as(
+            "SELECT c.name, c.policy, c.environments, c.servers, d.id AS pending, d.verdict, (
+                 SELECT v.version FROM versions v WHERE v.catalog = c.name ORDER BY v.ordinal DESC LIMIT 1
+             ) AS latest
+             FROM catalogs c LEFT JOIN drafts d ON d.catalog = c.name AND d.status = 'pending'
+             WHERE c.name > $1 ORDER BY c.name LIMIT $2",
+        )
+        // No name is empty.
+        .bind(after.map_or("", CatalogName::as_str))
+        .bind(limit(count))
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(CatalogRow::try_from).collect()
+    }
+
     async fn catalog(&self, name: &CatalogName) -> Result<Option<Catalog>> {
-        let row: Option<CatalogRow> = sqlx::query_as("SELECT * FROM catalogs WHERE name = $1")
+        let row: Option<Settings> = sqlx::query_as("SELECT * FROM catalogs WHERE name = $1")
             .bind(name.as_str())
             .fetch_optional(&self.reader)
             .await?;
@@ -157,7 +250,7 @@ impl Catalogs for Database {
     }
 
     async fn versions(&self, catalog: &CatalogName) -> Result<Vec<Version>> {
-        let rows: Vec<VersionRow> = sqlx::query_as(
+        let rows: Vec<WholeVersion> = sqlx::query_as(
             "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
              WHERE v.catalog = $1 ORDER BY v.ordinal DESC",
         )
@@ -165,6 +258,24 @@ impl Catalogs for Database {
         .fetch_all(&self.reader)
         .await?;
         rows.into_iter().map(Version::try_from).collect()
+    }
+
+    async fn version_rows(
+        &self,
+        catalog: &CatalogName,
+        before: Option<CatalogVersion>,
+        count: usize,
+    ) -> Result<Vec<VersionRow>> {
+        let rows: Vec<VersionGlance> = sqlx::query_as(
+            "SELECT version, digest, tools, approved_by, reason, approved_at FROM versions
+             WHERE catalog = $1 AND ordinal < $2 ORDER BY ordinal DESC LIMIT $3",
+        )
+        .bind(catalog.as_str())
+        .bind(before.map_or(i64::MAX, CatalogVersion::ordinal))
+        .bind(limit(count))
+        .fetch_all(&self.reader)
+        .await?;
+        rows.into_iter().map(VersionRow::try_from).collect()
     }
 
     async fn version_numbers(&self, catalog: &CatalogName) -> Result<Vec<CatalogVersion>> {
@@ -177,7 +288,7 @@ impl Catalogs for Database {
     }
 
     async fn version(&self, catalog: &CatalogName, version: CatalogVersion) -> Result<Option<Version>> {
-        let row: Option<VersionRow> = sqlx::query_as(
+        let row: Option<WholeVersion> = sqlx::query_as(
             "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
              WHERE v.catalog = $1 AND v.version = $2",
         )
@@ -189,7 +300,7 @@ impl Catalogs for Database {
     }
 
     async fn latest_version(&self, catalog: &CatalogName) -> Result<Option<Version>> {
-        let row: Option<VersionRow> = sqlx::query_as(
+        let row: Option<WholeVersion> = sqlx::query_as(
             "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
              WHERE v.catalog = $1 ORDER BY v.ordinal DESC LIMIT 1",
         )
@@ -199,19 +310,37 @@ impl Catalogs for Database {
         row.map(Version::try_from).transpose()
     }
 
-    async fn drafts(&self, catalog: &CatalogName) -> Result<Vec<Draft>> {
-        let rows: Vec<DraftRow> = sqlx::query_as(
-            "SELECT d.*, c.body FROM drafts d JOIN content c ON c.digest = d.content
-             WHERE d.catalog = $1 ORDER BY d.id DESC",
-        )
-        .bind(catalog.as_str())
-        .fetch_all(&self.reader)
-        .await?;
-        rows.into_iter().map(Draft::try_from).collect()
+    async fn draft_rows(
+        &self,
+        catalog: &CatalogName,
+        status: Option<DraftStatus>,
+        before: Option<i64>,
+        count: usize,
+    ) -> Result<Vec<DraftRow>> {
+        // Two statements, so that each is read in the order of an index.
+        let statement = match status {
+            None => {
+                "SELECT id, catalog, base, digest, status, verdict, created_by, created_at, decided_by, version
+                 FROM drafts WHERE catalog = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+            }
+            Some(_) => {
+                "SELECT id, catalog, base, digest, status, verdict, created_by, created_at, decided_by, version
+                 FROM drafts WHERE catalog = $1 AND id < $2 AND status = $4 ORDER BY id DESC LIMIT $3"
+            }
+        };
+        let mut query = sqlx::query_as(statement)
+            .bind(catalog.as_str())
+            .bind(before.unwrap_or(i64::MAX))
+            .bind(limit(count));
+        if let Some(status) = status {
+            query = query.bind(status.as_str());
+        }
+        let rows: Vec<DraftGlance> = query.fetch_all(&self.reader).await?;
+        rows.into_iter().map(DraftRow::try_from).collect()
     }
 
     async fn draft(&self, catalog: &CatalogName, id: i64) -> Result<Option<Draft>> {
-        let row: Option<DraftRow> = sqlx::query_as(
+        let row: Option<WholeDraft> = sqlx::query_as(
             "SELECT d.*, c.body FROM drafts d JOIN content c ON c.digest = d.content
              WHERE d.catalog = $1 AND d.id = $2",
         )
@@ -223,7 +352,7 @@ impl Catalogs for Database {
     }
 
     async fn latest_draft(&self, catalog: &CatalogName) -> Result<Option<Draft>> {
-        let row: Option<DraftRow> = sqlx::query_as(
+        let row: Option<WholeDraft> = sqlx::query_as(
             "SELECT d.*, c.body FROM drafts d JOIN content c ON c.digest = d.content
              WHERE d.catalog = $1 ORDER BY d.id DESC LIMIT 1",
         )
@@ -258,8 +387,8 @@ impl Catalogs for Database {
         let body = put_content(&mut tx, &to_json("draft content", &content)?).await?;
         let id: i64 = sqlx::query_scalar(
             "INSERT INTO drafts
-                 (catalog, base, digest, content, report, status, created_by, created_at, earlier)
-             VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8) RETURNING id",
+                 (catalog, base, digest, content, report, status, created_by, created_at, earlier, verdict)
+             VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9) RETURNING id",
         )
         .bind(catalog.as_str())
         .bind(base.map(|v| v.to_string()))
@@ -269,6 +398,7 @@ impl Catalogs for Database {
         .bind(&created_by)
         .bind(time(created_at))
         .bind(to_json("earlier reports", &earlier)?)
+        .bind(report.verdict.as_str())
         .fetch_one(&mut *tx)
         .await?;
         events::append(&mut tx, event.with("draft", id).with("supersedes", superseded)).await?;
@@ -320,8 +450,8 @@ pub(super) async fn put_version(db: &mut Connection, version: &Version) -> Resul
     let body = put_content(db, &to_json("version content", &version.content)?).await?;
     let done = sqlx::query(
         "INSERT INTO versions
-             (catalog, version, ordinal, digest, content, draft, approved_by, reason, approved_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+             (catalog, version, ordinal, digest, content, draft, approved_by, reason, approved_at, tools)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     )
     .bind(version.catalog.as_str())
     .bind(version.version.to_string())
@@ -332,6 +462,7 @@ pub(super) async fn put_version(db: &mut Connection, version: &Version) -> Resul
     .bind(&version.approved_by)
     .bind(&version.reason)
     .bind(time(version.approved_at))
+    .bind(limit(version.content.members.len()))
     .execute(db)
     .await;
     match done {

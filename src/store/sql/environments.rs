@@ -1,10 +1,11 @@
 //! Pointers, their moves, and the answers that retries get.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use sqlx::FromRow;
 
 use super::{
-    super::sql::{from_json, from_word, parsed, parsed_opt, time, to_json},
+    super::sql::{from_json, from_word, limit, parsed, parsed_opt, time, to_json},
     Connection, Database, events, notify,
 };
 use crate::{
@@ -101,15 +102,78 @@ impl Environments for Database {
         pointer(&mut db, environment, catalog).await
     }
 
-    async fn moves(&self, environment: &EnvironmentName, catalog: &CatalogName) -> Result<Vec<Move>> {
-        let rows: Vec<MoveRow> = sqlx::query_as(
-            "SELECT * FROM moves WHERE environment = $1 AND catalog = $2 ORDER BY generation DESC",
+    async fn moves(
+        &self,
+        environment: &EnvironmentName,
+        catalog: Option<&CatalogName>,
+        behind: Option<(DateTime<Utc>, &CatalogName, i64)>,
+        count: usize,
+    ) -> Result<Vec<Move>> {
+        // `at <= $2` says nothing new; it is what an index can begin at. Two statements, so that each has an index to read
+        // in its order.
+        let statement = match catalog {
+            None => {
+                "SELECT * FROM moves WHERE environment = $1 AND at <= $2
+                     AND (at < $2 OR catalog > $3 OR (catalog = $3 AND generation < $4))
+                 ORDER BY at DESC, catalog, generation DESC LIMIT $5"
+            }
+            Some(_) => {
+                "SELECT * FROM moves WHERE environment = $1 AND catalog = $6 AND at <= $2
+                     AND (at < $2 OR catalog > $3 OR (catalog = $3 AND generation < $4))
+                 ORDER BY at DESC, generation DESC LIMIT $5"
+            }
+        };
+        // Behind every time that is written in digits, and so are all.
+        let (at, behind, generation) = match behind {
+            Some((at, catalog, generation)) => (time(at), catalog.as_str(), generation),
+            None => ("~".to_owned(), "", 0),
+        };
+        let mut query = sqlx::query_as(statement)
+            .bind(environment.as_str())
+            .bind(at)
+            .bind(behind)
+            .bind(generation)
+            .bind(limit(count));
+        if let Some(catalog) = catalog {
+            query = query.bind(catalog.as_str());
+        }
+        let rows: Vec<MoveRow> = query.fetch_all(&self.reader).await?;
+        rows.into_iter().map(Move::try_from).collect()
+    }
+
+    async fn was_live(
+        &self,
+        environment: &EnvironmentName,
+        catalog: &CatalogName,
+        version: CatalogVersion,
+    ) -> Result<bool> {
+        let found: Option<i64> = sqlx::query_scalar(
+            "SELECT generation FROM moves WHERE catalog = $1 AND to_version = $2 AND environment = $3 LIMIT 1",
         )
-        .bind(environment.as_str())
         .bind(catalog.as_str())
+        .bind(version.to_string())
+        .bind(environment.as_str())
+        .fetch_optional(&self.reader)
+        .await?;
+        Ok(found.is_some())
+    }
+
+    async fn ever_live(
+        &self,
+        catalog: &CatalogName,
+        environment: Option<&EnvironmentName>,
+    ) -> Result<Vec<CatalogVersion>> {
+        let versions: Vec<String> = sqlx::query_scalar(
+            "SELECT v.version FROM versions v WHERE v.catalog = $1 AND EXISTS (
+                 SELECT 1 FROM moves m WHERE m.catalog = v.catalog AND m.to_version = v.version
+                     AND m.environment = coalesce($2, m.environment)
+             ) ORDER BY v.ordinal",
+        )
+        .bind(catalog.as_str())
+        .bind(environment.map(EnvironmentName::as_str))
         .fetch_all(&self.reader)
         .await?;
-        rows.into_iter().map(Move::try_from).collect()
+        versions.iter().map(|v| parsed("catalogVersion", v)).collect()
     }
 
     async fn answered(&self, key: &str) -> Result<Option<(Digest, Move)>> {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     catalog::{Event, event::NewEvent},
-    store::{Basis, Events, Result, StoreError},
+    store::{Basis, EventQuery, Events, Result, StoreError},
 };
 
 #[derive(FromRow)]
@@ -85,6 +85,54 @@ pub(super) async fn stands(db: &mut Connection, basis: &Basis) -> Result<()> {
 impl Events for Database {
     async fn events(&self, count: usize) -> Result<Vec<Event>> {
         let rows: Vec<Row> = sqlx::query_as("SELECT * FROM events ORDER BY seq DESC LIMIT $1")
+            .bind(limit(count))
+            .fetch_all(&self.reader)
+            .await?;
+        rows.into_iter().map(Event::try_from).collect()
+    }
+
+    async fn events_before(
+        &self,
+        query: &EventQuery,
+        first: i64,
+        before: i64,
+        count: usize,
+    ) -> Result<Vec<Event>> {
+        // What is looked for most narrowly comes first in the statement, so that its index is read in order. `substr` takes
+        // a prefix as it is written, which `LIKE` does not.
+        let statement = match query {
+            EventQuery { subject: Some(_), .. } => {
+                "SELECT * FROM events WHERE subject = $1 AND seq >= $5 AND seq < $6
+                     AND ($2 IS NULL OR kind = $2) AND ($3 IS NULL OR actor = $3)
+                     AND ($4 IS NULL OR substr(kind, 1, length($4)) = $4)
+                 ORDER BY seq DESC LIMIT $7"
+            }
+            EventQuery { kind: Some(_), .. } => {
+                "SELECT * FROM events WHERE kind = $2 AND seq >= $5 AND seq < $6
+                     AND ($1 IS NULL OR subject = $1) AND ($3 IS NULL OR actor = $3)
+                     AND ($4 IS NULL OR substr(kind, 1, length($4)) = $4)
+                 ORDER BY seq DESC LIMIT $7"
+            }
+            EventQuery { actor: Some(_), .. } => {
+                "SELECT * FROM events WHERE actor = $3 AND seq >= $5 AND seq < $6
+                     AND ($1 IS NULL OR subject = $1) AND ($2 IS NULL OR kind = $2)
+                     AND ($4 IS NULL OR substr(kind, 1, length($4)) = $4)
+                 ORDER BY seq DESC LIMIT $7"
+            }
+            EventQuery { .. } => {
+                "SELECT * FROM events WHERE seq >= $5 AND seq < $6
+                     AND ($1 IS NULL OR subject = $1) AND ($2 IS NULL OR kind = $2) AND ($3 IS NULL OR actor = $3)
+                     AND ($4 IS NULL OR substr(kind, 1, length($4)) = $4)
+                 ORDER BY seq DESC LIMIT $7"
+            }
+        };
+        let rows: Vec<Row> = sqlx::query_as(statement)
+            .bind(query.subject.as_deref())
+            .bind(query.kind.as_deref())
+            .bind(query.actor.as_deref())
+            .bind(query.family.as_deref())
+            .bind(first)
+            .bind(before)
             .bind(limit(count))
             .fetch_all(&self.reader)
             .await?;

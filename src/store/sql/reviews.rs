@@ -190,7 +190,7 @@ impl Reviews for Database {
         }
         let body = put_content(&mut tx, &to_json("draft content", &content)?).await?;
         sqlx::query(
-            "UPDATE drafts SET digest = $1, content = $2, report = $3, earlier = $4, edited_by = $5
+            "UPDATE drafts SET digest = $1, content = $2, report = $3, earlier = $4, edited_by = $5, verdict = $7
              WHERE id = $6",
         )
         .bind(content.digest().as_str())
@@ -199,6 +199,7 @@ impl Reviews for Database {
         .bind(to_json("earlier reports", &earlier)?)
         .bind(to_json("editors", &editors)?)
         .bind(draft)
+        .bind(report.verdict.as_str())
         .execute(&mut *tx)
         .await?;
         events::append(&mut tx, event).await?;

@@ -13,12 +13,13 @@ use crate::{
     contract::{self, Contract},
     json::Digest,
     name::ServerName,
-    snapshot::{Provenance, RawItem, Snapshot, SurfaceKind, SurfaceListing},
+    snapshot::{Outcome, Provenance, RawItem, Snapshot, SurfaceKind, SurfaceListing},
     store::{ListingRow, NewListing, Result, Snapshots, StoreError, SurfaceRow},
 };
 
+/// A listing, as it is selected.
 #[derive(FromRow)]
-struct Row {
+pub(super) struct Row {
     id: i64,
     server: String,
     at: String,
@@ -86,7 +87,7 @@ impl Snapshots for Database {
     }
 
     async fn servers(&self) -> Result<Vec<ServerName>> {
-        let names: Vec<String> = sqlx::query_scalar("SELECT DISTINCT server FROM listings ORDER BY server")
+        let names: Vec<String> = sqlx::query_scalar("SELECT DISTINCT server FROM heads ORDER BY server")
             .fetch_all(&self.reader)
             .await?;
         names.iter().map(|n| parsed("server name", n)).collect()
@@ -106,12 +107,45 @@ impl Snapshots for Database {
         rows.into_iter().map(ListingRow::try_from).collect()
     }
 
+    async fn listings_before(
+        &self,
+        server: &ServerName,
+        outcome: Option<Outcome>,
+        before: Option<i64>,
+        count: usize,
+    ) -> Result<Vec<ListingRow>> {
+        // Two statements, so that each is read in the order of an index.
+        let statement = match outcome {
+            None => {
+                "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces,
+                     l.is_primary
+                 FROM listings l LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
+                 WHERE l.server = $1 AND l.id < $2 ORDER BY l.id DESC LIMIT $3"
+            }
+            Some(_) => {
+                "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces,
+                     l.is_primary
+                 FROM listings l LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
+                 WHERE l.server = $1 AND l.id < $2 AND l.outcome = $4 ORDER BY l.id DESC LIMIT $3"
+            }
+        };
+        let mut query = sqlx::query_as(statement)
+            .bind(server.as_str())
+            .bind(before.unwrap_or(i64::MAX))
+            .bind(limit(count));
+        if let Some(outcome) = outcome {
+            query = query.bind(outcome.as_str());
+        }
+        let rows: Vec<Row> = query.fetch_all(&self.reader).await?;
+        rows.into_iter().map(ListingRow::try_from).collect()
+    }
+
     async fn last_ok(&self, server: &ServerName) -> Result<Option<ListingRow>> {
         let row: Option<Row> = sqlx::query_as(
             "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces,
                  l.is_primary
              FROM listings l JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
-             WHERE l.server = $1 AND l.is_primary ORDER BY l.id DESC LIMIT 1",
+             WHERE l.id = (SELECT max(last_relied) FROM heads WHERE server = $1)",
         )
         .bind(server.as_str())
         .fetch_optional(&self.reader)
@@ -123,10 +157,9 @@ impl Snapshots for Database {
         let rows: Vec<Row> = sqlx::query_as(
             "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces,
                  l.is_primary
-             FROM listings l LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
-             WHERE l.id IN (SELECT MAX(id) FROM listings
-                            WHERE server = $1 AND (snapshot IS NOT NULL OR NOT $2) GROUP BY context)
-             ORDER BY l.context",
+             FROM heads h JOIN listings l ON l.id = CASE WHEN $2 THEN h.last_ok ELSE h.last END
+             LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
+             WHERE h.server = $1 ORDER BY h.context",
         )
         .bind(server.as_str())
         .bind(ok)
@@ -247,8 +280,7 @@ fn items(what: &'static str, texts: Vec<String>) -> Result<Vec<RawItem>> {
 /// The digest of a server's newest snapshot, as this transaction sees it.
 pub(super) async fn newest(db: &mut Connection, server: &ServerName) -> Result<Option<Digest>> {
     let text: Option<String> = sqlx::query_scalar(
-        "SELECT snapshot FROM listings WHERE server = $1 AND snapshot IS NOT NULL AND is_primary
-         ORDER BY id DESC LIMIT 1",
+        "SELECT snapshot FROM listings WHERE id = (SELECT max(last_relied) FROM heads WHERE server = $1)",
     )
     .bind(server.as_str())
     .fetch_optional(db)

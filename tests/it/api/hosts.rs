@@ -5,12 +5,14 @@ use serde_json::{Value, json};
 
 use std::sync::Arc;
 
+use toolpact::app::ReleaseRequest;
+
 use super::{check, check_parts};
 use crate::{
     ask::{answer, get, post},
     database::Own,
     seed,
-    support::{Noon, is, listing, to, tool},
+    support::{Noon, is, listing, release, to, tool},
 };
 
 const LIVE: &str = "/api/v1/environments/staging/catalog";
@@ -97,13 +99,12 @@ async fn two_processes() -> (Own, toolpact::app::App, toolpact::app::App) {
     for tools in [&["a"] as &[&str], &["a", "b"]] {
         let tools: Vec<_> = tools.iter().map(|name| tool(name, &["id"])).collect();
         one.record(&is("orders"), listing(&tools), "ci").await.expect("recorded");
-        let draft = one.draft(&is("orders"), &[is("orders")], "ci").await;
-        let draft = match draft {
-            Ok(draft) => draft,
+        let draft = match one.draft(&is("orders"), &[is("orders")], "ci").await {
+            Ok(draft) => draft.id,
             // It formed by itself.
-            Err(_) => one.catalog(&is("orders")).await.expect("there").drafts.remove(0),
+            Err(_) => one.catalog(&is("orders")).await.expect("there").drafts[0].id,
         };
-        one.approve(&is("orders"), draft.id, false, "why not", "ann").await.expect("approved");
+        one.approve(&is("orders"), draft, false, "why not", "ann").await.expect("approved");
     }
     one.promote(&to("staging", is("2026.11.30"), 0)).await.expect("promoted");
     let other = own.open(Arc::new(Noon)).await;
@@ -126,9 +127,8 @@ async fn a_move_that_was_answered_is_what_the_next_request_sees() {
         } else {
             // What a rollback leaves is held.
             let done = one.rollback(&to("staging", is(version), generation)).await;
-            one.release_hold(&is("staging"), None, None, generation + 1, "again", "ann")
-                .await
-                .expect("released");
+            let held = ReleaseRequest { environment: is("staging"), ..release(None, generation + 1) };
+            one.release_hold(&held).await.expect("released");
             done
         };
         moved.unwrap_or_else(|e| panic!("{e}"));

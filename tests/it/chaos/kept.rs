@@ -12,7 +12,8 @@ pub(super) async fn kept(app: &App, store: &dyn Store, db: &mut Behind) -> Kept 
     let pointers = store.pointers().await.expect("read");
     for pointer in &pointers {
         let environment = pointer.environment.to_string();
-        for m in store.moves(&pointer.environment, &pointer.catalog).await.expect("read") {
+        let moves = store.moves(&pointer.environment, Some(&pointer.catalog), None, usize::MAX);
+        for m in moves.await.expect("read") {
             let verb = match m.kind {
                 MoveKind::Promote => Verb::Promote,
                 MoveKind::Rollback => Verb::Rollback,
