@@ -1,0 +1,117 @@
+//! Requests over connections that are kept: raw, so that the client costs little beside the server that is measured.
+
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use axum::Router;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+
+/// Serves on a port of its own from a runtime of one thread, so that the client has the other core to itself, for as long as
+/// the process lives.
+pub(crate) fn served(router: impl FnOnce(SocketAddr) -> Router + Send + 'static) -> SocketAddr {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let bound = listener.local_addr().expect("an address");
+            tell.send(bound).expect("somebody waits");
+            axum::serve(listener, router(bound)).await.expect("served");
+        });
+    });
+    told.recv().expect("served")
+}
+
+/// A request as it is sent.
+pub(crate) fn request(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
+    let mut text = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n");
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    (text + "\r\n").into_bytes()
+}
+
+/// An answer: its status, and its head and body.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A connection and what was read from it ahead.
+pub(crate) struct Client {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Client {
+    pub(crate) async fn connect(server: SocketAddr) -> Self {
+        let stream = TcpStream::connect(server).await.expect("the server listens");
+        stream.set_nodelay(true).expect("a socket");
+        Self { stream, read: Vec::with_capacity(1 << 20) }
+    }
+
+    /// Sends a request and reads its answer; says its status and where in what was read its body begins.
+    async fn exchange(&mut self, request: &[u8]) -> (u16, usize) {
+        self.read.clear();
+        self.stream.write_all(request).await.expect("the server reads");
+        let (mut end, mut whole) = (None, usize::MAX);
+        while self.read.len() < whole {
+            let n = self.stream.read_buf(&mut self.read).await.expect("the server answers");
+            assert!(n > 0, "the server hung up");
+            if end.is_none()
+                && let Some(at) = self.read.windows(4).position(|w| w == b"\r\n\r\n")
+            {
+                let length = length(&self.read[..at]);
+                end = Some(at + 4);
+                whole = at + 4 + length;
+            }
+        }
+        let status = std::str::from_utf8(&self.read[9..12]).ok().and_then(|s| s.parse().ok());
+        (status.expect("a status"), end.expect("a head"))
+    }
+
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> Answer {
+        let (status, body) = self.exchange(request).await;
+        let head = String::from_utf8_lossy(&self.read[..body]).into_owned();
+        Answer { status, head, body: self.read[body..].to_vec() }
+    }
+}
+
+fn length(head: &[u8]) -> usize {
+    const NAME: &[u8] = b"content-length: ";
+    let Some(at) = head.windows(NAME.len()).position(|w| w == NAME) else { return 0 };
+    let digits = head[at + NAME.len()..].iter().take_while(|b| b.is_ascii_digit());
+    digits.fold(0, |n, digit| n * 10 + usize::from(digit - b'0'))
+}
+
+/// Requests per second over so many connections; every answer has to have this status.
+pub(crate) async fn rate(
+    server: SocketAddr,
+    request: &[u8],
+    status: u16,
+    connections: usize,
+    time: Duration,
+) -> f64 {
+    let start = Instant::now();
+    let mut clients = JoinSet::new();
+    for _ in 0..connections {
+        let request = request.to_vec();
+        clients.spawn(async move {
+            let (mut client, mut done) = (Client::connect(server).await, 0_u32);
+            while start.elapsed() < time {
+                assert_eq!(client.exchange(&request).await.0, status);
+                done += 1;
+            }
+            done
+        });
+    }
+    let done: u32 = clients.join_all().await.into_iter().sum();
+    f64::from(done) / start.elapsed().as_secs_f64()
+}
