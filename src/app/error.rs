@@ -101,6 +101,13 @@ impl AppError {
 impl From<StoreError> for AppError {
     /// What a use case did not foresee. Those that it does are matched where they happen.
     fn from(error: StoreError) -> Self {
+        let help = match &error {
+            // Of a read that is true as well.
+            StoreError::Database(_) => {
+                "try again; nobody knows whether a change was made, and under the same `Idempotency-Key` it is made once"
+            }
+            _ => "",
+        };
         let (kind, code, message) = match &error {
             StoreError::Moved(_) => (Kind::Stale, "stale-generation", error.to_string()),
             StoreError::KeyReused => (
@@ -121,6 +128,6 @@ impl From<StoreError> for AppError {
                 format!("the database did not answer: {}", super::root_cause(cause.as_ref())),
             ),
         };
-        Self::new(kind, code, message).caused_by(error)
+        Self::new(kind, code, message).help(help).caused_by(error)
     }
 }

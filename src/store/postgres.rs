@@ -64,7 +64,7 @@ const READERS: u32 = 8;
 /// statement or a wait for the lock ends, and a process that stopped in the middle of a write gives the lock back.
 const SESSION: &str = "
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
-    SET statement_timeout = '30s';
+    SET statement_timeout = '20s';
     SET lock_timeout = '10s';
     SET idle_in_transaction_session_timeout = '15s';
 ";

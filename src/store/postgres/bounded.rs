@@ -15,7 +15,7 @@ use sqlx::{
 use tokio::time;
 
 /// How long a server may say nothing while it is asked for something: longer than it lets a statement take.
-const SILENCE: Duration = Duration::from_secs(35);
+const SILENCE: Duration = Duration::from_secs(25);
 /// How long it may say nothing while it is asked for nothing.
 const PING: Duration = Duration::from_secs(5);
 

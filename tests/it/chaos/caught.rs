@@ -135,6 +135,10 @@ fn every_fault_is_caught() {
             let end = End::Done(Some(moved(9, Some("2"), "1")));
             call(h, "c-back").tries[0].end = end;
         }),
+        ("a retry of what was done was refused", Fault::Altered, |h, _| {
+            let end = End::Refused("already-live".to_owned());
+            call(h, "e-again").tries.push(Try { began: 90, ended: 91, end });
+        }),
         ("something else was done than was asked for", Fault::Altered, |h, _| {
             call(h, "e-again").version = "1".to_owned();
         }),

@@ -63,12 +63,14 @@ pub(super) struct Client {
     dice: u64,
     /// A replica that did not answer, and for how many requests it is left alone.
     shunned: (usize, u32),
+    /// The last call that was done: now and then it is asked for again, maybe of a process that was not there yet.
+    last: Option<(Call, Request)>,
 }
 
 impl Client {
     pub(super) fn new(world: Arc<World>, number: u64) -> Self {
         let dice = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self { world, number, calls: 0, dice, shunned: (0, 0) }
+        Self { world, number, calls: 0, dice, shunned: (0, 0), last: None }
     }
 
     pub(super) async fn run(mut self) {
@@ -77,8 +79,28 @@ impl Client {
             let environment = format!("ring-{}", acknowledged / MOVES_PER_ENVIRONMENT);
             let Some(seen) = self.look(&environment).await else { continue };
             if let Some(call) = self.decide(environment, &seen) {
+                self.ask_again().await;
                 self.pursue(call).await;
             }
+        }
+        self.keep(None);
+    }
+
+    /// Asks for what was done once more.
+    async fn ask_again(&mut self) {
+        let replica = self.choose();
+        if self.one_in(4)
+            && let Some((mut call, request)) = self.last.take()
+        {
+            call.tries.extend(self.attempt(&request, replica, false).await.map(|(_, ended)| ended));
+            self.last = Some((call, request));
+        }
+    }
+
+    /// Has another last call; that before it is noted.
+    fn keep(&mut self, last: Option<(Call, Request)>) {
+        if let Some((call, _)) = std::mem::replace(&mut self.last, last) {
+            self.world.note(|h| h.calls.push(call));
         }
     }
 
@@ -182,7 +204,7 @@ impl Client {
         let path = format!("/api/v1/environments/{}/{verb}", call.environment);
         let request = Request::post(&path, call.seen, &call.key, &body);
         let gives_up = self.one_in(16);
-        let mut known = false;
+        let (mut known, mut done) = (false, false);
         for _ in 0..TRIES {
             let hang_up = self.one_in(12);
             let ends = if self.one_in(12) {
@@ -205,7 +227,7 @@ impl Client {
                         if !known {
                             self.world.acknowledged.send_modify(|n| *n += 1);
                         }
-                        known = true;
+                        (known, done) = (true, true);
                     }
                     End::Refused(_) => known = true,
                 }
@@ -216,7 +238,9 @@ impl Client {
                 break;
             }
         }
-        if !call.tries.is_empty() {
+        if done {
+            self.keep(Some((call, request)));
+        } else if !call.tries.is_empty() {
             self.world.note(|h| h.calls.push(call));
         }
     }

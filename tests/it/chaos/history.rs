@@ -255,6 +255,14 @@ fn calls(history: &History, kept: &Kept, found: &mut Found) {
                 found.add(Fault::RefusedYetKept, format!("{key} is kept as {moved:?}: {:?}", call.tries));
             }
         }
+        let acknowledged = call.acknowledged().unwrap_or(Tick::MAX);
+        let late = |t: &&Try| matches!(t.end, End::Refused(_)) && acknowledged < t.began;
+        if let Some(t) = call.tries.iter().find(late) {
+            found.add(
+                Fault::Altered,
+                format!("{key} was acknowledged, and refused when it was asked again: {t:?}"),
+            );
+        }
         if done.windows(2).any(|pair| pair[0] != pair[1]) {
             found.add(Fault::Altered, format!("{key} was answered as {done:?}"));
         }
