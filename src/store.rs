@@ -295,8 +295,8 @@ pub struct Basis {
 pub struct NewSettings<'a> {
     /// The settings.
     pub catalog: &'a Catalog,
-    /// Whether a document says so, which the next one is compared with. A catalog's first settings always count so.
-    pub by_document: bool,
+    /// What the next document is compared with, where that changes. A catalog's first settings always count so.
+    pub applied: Option<&'a Catalog>,
     /// A version that comes with them.
     pub version: Option<&'a Version>,
     /// What it was decided on.
@@ -320,9 +320,27 @@ pub struct NewApproval {
     pub basis: Basis,
 }
 
+/// The end of a pending draft that becomes no version: rejected or superseded. [`StoreError::DraftChanged`] where it is not
+/// pending any more, or holds something else.
+#[derive(Debug, Clone)]
+pub struct Closing {
+    /// The draft.
+    pub draft: i64,
+    /// What becomes of it.
+    pub status: DraftStatus,
+    /// What it was seen to hold.
+    pub seen: Digest,
+    /// Who ends it.
+    pub ending: Ending,
+    /// What it was decided on.
+    pub basis: Basis,
+}
+
 /// An edit of a pending draft.
 #[derive(Debug, Clone)]
 pub struct NewEdit {
+    /// What it was decided on.
+    pub basis: Basis,
     /// The draft.
     pub draft: i64,
     /// What the editor saw. [`StoreError::DraftChanged`] where it holds something else now.
@@ -482,10 +500,8 @@ pub trait Catalogs: Send + Sync {
     /// [`StoreError::DraftChanged`] where `base` is not the newest version any more, or a pin not its server's newest
     /// snapshot: of two that form at once, the one from older snapshots must not supersede the other.
     async fn open_draft(&self, draft: NewDraft, event: NewEvent) -> Result<Draft>;
-    /// Ends a pending draft without a version: rejected or superseded. [`StoreError::DraftChanged`] where it is not
-    /// pending any more.
-    async fn close_draft(&self, id: i64, status: DraftStatus, ending: &Ending, event: NewEvent)
-    -> Result<()>;
+    /// Ends a pending draft without a version.
+    async fn close_draft(&self, closing: Closing, event: NewEvent) -> Result<()>;
 }
 
 /// Reviews: what was decided, approved and said.

@@ -61,8 +61,8 @@ impl App {
         let basis = self.basis([format!("catalog/{catalog}")]).await?;
         let before = self.store.catalog(&catalog).await?;
         let after = applied(before.as_ref(), catalog, &document);
+        let last = self.store.applied(&after.name).await?;
         if let Some(now) = before.as_ref().filter(|_| !how.overwrite) {
-            let last = self.store.applied(&now.name).await?;
             let undone = undone(last.as_ref(), now, &after);
             if !undone.is_empty() {
                 return Err(changed_elsewhere(name, &now.name, &undone));
@@ -77,7 +77,14 @@ impl App {
             let version = version.map(|v| v.version);
             return Ok(Applied { catalog: after, version, unchanged, changes, registered, notes });
         }
-        if !unchanged {
+        // First, for what fails after the catalog is written would be told of nothing.
+        let (specs, notes) = self.to_register(&document).await?;
+        let registered = specs.iter().map(|spec| spec.name.clone()).collect();
+        if !specs.is_empty() {
+            self.register(specs, actor).await?;
+        }
+        let said = said_so(last.as_ref(), &document, &after);
+        if !unchanged || last.as_ref() != Some(&said) {
             let subject = format!("catalog/{}", after.name);
             let mut events = Vec::new();
             if before.as_ref() != Some(&after) {
@@ -89,16 +96,11 @@ impl App {
                 let data = json!({ "source": name, "version": version.version, "digest": version.digest });
                 events.push(self.event(actor, "version.imported", subject, data));
             }
-            let new = NewSettings { catalog: &after, by_document: true, version: version.as_ref(), basis };
+            let new = NewSettings { catalog: &after, applied: Some(&said), version: version.as_ref(), basis };
             match self.store.apply(new, events).await {
                 Err(StoreError::VersionExists) => return Err(version_exists(&after.name, document.version)),
                 done => done?,
             }
-        }
-        let (specs, notes) = self.to_register(&document).await?;
-        let registered = specs.iter().map(|spec| spec.name.clone()).collect();
-        if !specs.is_empty() {
-            self.register(specs, actor).await?;
         }
         Ok(Applied { catalog: after, version: document.version, unchanged, changes, registered, notes })
     }
@@ -138,7 +140,7 @@ impl App {
             return Ok(after);
         }
         let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), self::settings(&after));
-        let new = NewSettings { catalog: &after, by_document: false, version: None, basis };
+        let new = NewSettings { catalog: &after, applied: None, version: None, basis };
         match self.store.apply(new, vec![event]).await {
             Err(StoreError::Shifted) => Err(moved_settings(&name, self.store.catalog(&name).await?.as_ref())),
             done => {
@@ -321,6 +323,22 @@ fn applied(before: Option<&Catalog>, name: CatalogName, document: &Document) -> 
         environments: environments.unwrap_or_default(),
         servers,
     }
+}
+
+/// What the next document is compared with: what documents said last of each part, for what others set is not theirs.
+fn said_so(last: Option<&Catalog>, document: &Document, after: &Catalog) -> Catalog {
+    let Some(last) = last else { return after.clone() };
+    let mut said = Catalog { name: after.name.clone(), ..last.clone() };
+    if document.policy.is_some() {
+        said.policy = after.policy.clone();
+    }
+    if document.environments.is_some() {
+        said.environments = after.environments.clone();
+    }
+    if !document.servers.is_empty() {
+        said.servers = after.servers.clone();
+    }
+    said
 }
 
 /// The parts of a catalog that somebody set otherwise since the last document, and that `after` would set to something

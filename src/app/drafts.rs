@@ -19,7 +19,7 @@ use crate::{
     },
     diff::{Assumption, Options, Report, Side},
     name::{CatalogName, ServerName},
-    store::{Ending, NewDraft, NewSettings, StoreError},
+    store::{Basis, Closing, Ending, NewDraft, NewSettings, StoreError},
 };
 
 /// What a draft would hold, judged.
@@ -112,12 +112,19 @@ impl App {
     /// Forms the draft that a catalog's servers ask for, if they ask for one.
     pub(super) async fn form_draft(&self, catalog: &Catalog, actor: &str) -> Result<Formed, AppError> {
         let basis = self.basis([format!("catalog/{}", catalog.name)]).await?;
+        // Once more, now that what others set later is noticed.
+        let catalog = &self.known_catalog(&catalog.name).await?;
         let releases = self.releases(catalog).await?;
         let base = self.store.latest_version(&catalog.name).await?;
         let Judged { content, report, earlier } = self.judged(catalog, base.as_ref(), &releases).await?;
         let last = self.store.latest_draft(&catalog.name).await?;
         let under_review = match &last {
-            Some(d) if d.status == DraftStatus::Pending && d.base == base.as_ref().map(|b| b.version) => {
+            // One that cannot be approved any more is nobody's work.
+            Some(d)
+                if d.status == DraftStatus::Pending
+                    && d.base == base.as_ref().map(|b| b.version)
+                    && d.report.options() == catalog.policy.options() =>
+            {
                 self.is_under_review(d).await?
             }
             Some(_) | None => false,
@@ -126,7 +133,7 @@ impl App {
             return match last.filter(|d| d.status == DraftStatus::Pending) {
                 Some(pending) if under_review => Ok(Formed::Queued(Box::new(pending))),
                 Some(pending) => {
-                    self.supersede(&pending, actor).await?;
+                    self.supersede(&pending, basis, actor).await?;
                     Ok(Formed::Nothing)
                 }
                 None => Ok(Formed::Nothing),
@@ -147,6 +154,7 @@ impl App {
                 && d.digest == new.content.digest()
                 && d.report.options() == new.report.options()
                 && d.report.tools == new.report.tools
+                && d.earlier == new.earlier
         };
         match last {
             Some(draft) if draft.status == DraftStatus::Pending && same(&draft) => {
@@ -221,7 +229,7 @@ impl App {
     }
 
     /// The servers are back at what is approved, so there is nothing left to review.
-    async fn supersede(&self, draft: &Draft, actor: &str) -> Result<(), AppError> {
+    async fn supersede(&self, draft: &Draft, basis: Basis, actor: &str) -> Result<(), AppError> {
         let event = self.event(
             actor,
             "draft.superseded",
@@ -230,8 +238,15 @@ impl App {
         );
         let reason = "the servers offer the newest version again".to_owned();
         let ending = Ending { actor: actor.to_owned(), at: event.at, reason };
-        match self.store.close_draft(draft.id, DraftStatus::Superseded, &ending, event).await {
-            Err(StoreError::DraftChanged) => Ok(()), // decided meanwhile
+        let closing = Closing {
+            draft: draft.id,
+            status: DraftStatus::Superseded,
+            seen: draft.digest.clone(),
+            ending,
+            basis,
+        };
+        match self.store.close_draft(closing, event).await {
+            Err(StoreError::DraftChanged | StoreError::Shifted) => Ok(()), // decided or worked on meanwhile
             done => Ok(done?),
         }
     }
@@ -263,7 +278,7 @@ impl App {
             self.releases(&catalog).await?;
             let data = settings(&catalog);
             let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), data);
-            let new = NewSettings { catalog: &catalog, by_document: false, version: None, basis };
+            let new = NewSettings { catalog: &catalog, applied: None, version: None, basis };
             self.store.apply(new, vec![event]).await?;
         }
         Ok(catalog)

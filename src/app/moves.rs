@@ -160,14 +160,16 @@ impl App {
     async fn examined(&self, kind: MoveKind, request: &MoveRequest) -> Result<(Preflight, Basis), AppError> {
         let name = self.chosen_catalog(request.catalog.as_ref()).await?;
         let environment = &request.environment;
+        // First the place in the log, then everything else: what comes later is noticed.
+        let mut basis = self.basis([]).await?;
         let catalog = self.known_catalog(&name).await?;
         let demands = catalog.environments.get(environment);
-        let mut subjects = vec![format!("catalog/{name}"), format!("environment/{environment}")];
-        subjects.extend(demands.and_then(|d| d.after.as_ref()).map(|e| format!("environment/{e}")));
-        let basis = self.basis(subjects).await?;
-        // Once more, now that what comes later is noticed.
-        let catalog = self.known_catalog(&name).await?;
-        let demands = catalog.environments.get(environment);
+        // An emergency rests on nothing but where the pointer stands, which the move itself compares.
+        if !request.overrides.emergency {
+            basis.subjects = vec![format!("catalog/{name}"), format!("environment/{environment}")];
+            let before = demands.and_then(|d| d.after.as_ref());
+            basis.subjects.extend(before.map(|e| format!("environment/{e}")));
+        }
         let target = self.version(&name, request.version).await?;
         let pointer = self.store.pointer(environment, &name).await?;
         self.makes_sense(kind, request, &name, pointer.as_ref(), target.version).await?;
@@ -201,7 +203,7 @@ impl App {
             gates.push(self.in_order(&name, demands, &target).await?);
         }
         grounds.approvers = self.approvers(&target).await?;
-        if kind == MoveKind::Promote && demands.is_some() {
+        if kind == MoveKind::Promote {
             gates.push(enough_approvals(&policy, &target, &grounds.approvers));
             let within = within_budget(&policy, &target.content, &format!("version {}", target.version));
             gates.push(GateCheck::of(
@@ -211,17 +213,23 @@ impl App {
             ));
         }
         let judged = self.judged_move(kind, &catalog, environment, &policy, live.as_ref(), &target).await;
+        // What no document pinned, or what was never listed here, cannot be compared; unknown is never read as compatible.
+        let asked = demands.is_some_and(|d| kind == MoveKind::Promote || !d.rollback_fail_on.is_empty());
+        let mut unknown = unpinned(live.iter().chain([&target]));
         let (report, earlier) = match judged {
             Ok(judged) => judged,
-            // What no document pinned, or what was never listed here, cannot be compared.
             Err(e) if !e.kind.is_ours() => {
-                if demands.is_some() && kind == MoveKind::Promote {
-                    gates.push(GateCheck::failed("contracts-unknown", e.message, &e.help));
-                }
+                unknown = Some((e.message, e.help));
                 (None, Vec::new())
             }
             Err(e) => return Err(e),
         };
+        if let Some((message, help)) = unknown.filter(|_| asked && live.is_some()) {
+            gates.push(
+                GateCheck::failed("contracts-unknown", message, &help)
+                    .overridden(request.overrides.emergency),
+            );
+        }
         grounds.verdict = report.as_ref().map(|r| r.verdict);
         let decisions: Decisions = self.store.decisions(&name).await?.into_iter().collect();
         let now = self.now();
@@ -232,10 +240,8 @@ impl App {
             let counts = |cause: &Cause| match (kind, demands) {
                 (MoveKind::Promote, Some(_)) => true,
                 (MoveKind::Rollback, Some(demands)) => !demands.rollback_fail_on.is_empty(),
-                // Nothing is demanded there, but what was rejected for it must not come.
-                (MoveKind::Promote, None) => {
-                    matches!(cause, Cause::Rejected(d) if d.environment.as_ref() == Some(environment))
-                }
+                // Nothing is demanded there, but what was rejected must not come.
+                (MoveKind::Promote, None) => matches!(cause, Cause::Rejected(_)),
                 (MoveKind::Rollback, None) => false,
             };
             let open: Vec<_> = open.into_iter().filter(|b| counts(&b.cause)).collect();
@@ -262,14 +268,14 @@ impl App {
         gates.push(gate);
 
         let wanted = demands.map_or(Probe::default(), |d| d.probe);
-        // Nobody waits for a server where something else stands in the way already.
-        if wanted != Probe::Skip && !gates.iter().any(GateCheck::blocks) {
+        // Nobody waits for a server where something else stands in the way already; and one goes back because servers are
+        // not as they should be, without asking them.
+        if kind == MoveKind::Promote && wanted != Probe::Skip && !gates.iter().any(GateCheck::blocks) {
             grounds.probed = self.probed(&target, demands).await?;
             let found = |p: &&crate::catalog::Probed| {
                 matches!(p.answer, ProbeAnswer::Differs | ProbeAnswer::Unreachable)
             };
-            // One goes back because servers are not as they should be.
-            let required = wanted == Probe::Require && kind == MoveKind::Promote;
+            let required = wanted == Probe::Require;
             if let Some(first) = grounds.probed.iter().find(found).filter(|_| required) {
                 let message = format!("version {} is not what is served: {}", target.version, first.told());
                 let help = "deploy the release that the version came from, or draft from what is served; or record what \
@@ -390,7 +396,10 @@ impl App {
         let earlier = if looks_back {
             let ever = self.ever_live(&catalog.name, Some(environment)).await?;
             let mut older = self.store.versions(&catalog.name).await?;
-            older.retain(|v| v.version < target.version);
+            // Somebody may rely on what was live, whichever number it has.
+            older.retain(|v| {
+                v.version != target.version && (v.version < target.version || ever.contains(&v.version))
+            });
             let scope = earlier::scope(policy.against, live, &older, &ever);
             self.against_earlier(&scope, &candidate, policy.options()).await?
         } else {
@@ -454,6 +463,18 @@ pub(super) fn keyed(
     Err(AppError::new(Kind::Invalid, "invalid-idempotency-key", message))
 }
 
+/// Why versions cannot be compared whole: a member that no document pinned.
+fn unpinned<'v>(versions: impl IntoIterator<Item = &'v Version>) -> Option<(String, String)> {
+    versions.into_iter().find_map(|version| {
+        let member = version.content.members.iter().find(|m| m.digests.is_none())?;
+        let message = format!(
+            "version {} names tool `{}` without pinning it, so what it is is not known",
+            version.version, member.tool
+        );
+        Some((message, "snapshot the server and draft a version of the catalog; that pins it".to_owned()))
+    })
+}
+
 /// The policy that a move's report is held against.
 fn judging(kind: MoveKind, demands: Option<&EnvironmentPolicy>, policy: &Policy) -> Policy {
     match (kind, demands) {
@@ -477,7 +498,7 @@ fn used<'r>(
         .into_iter()
         .flat_map(Report::findings)
         .filter(|(_, finding)| policy.blocks_finding(finding))
-        .filter_map(|(_, finding)| decisions.of(&finding.fingerprint, Some(environment)))
+        .filter_map(|(_, finding)| decisions.of(&finding.fingerprint, Some(environment), now))
         .filter(|d| d.ruling == crate::catalog::review::Ruling::Accept && !d.is_expired(now))
         .map(|d| d.id)
         .collect();

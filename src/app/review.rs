@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     App, AppError, Kind,
-    drafts::{Formed, Judged},
+    drafts::Judged,
     reason,
     view::{Approved, ReviewPage, Standing},
 };
@@ -16,12 +16,13 @@ use crate::{
     catalog::{
         Catalog, CatalogVersion, Content, Draft, DraftStatus, Policy, Version,
         draft::Release,
+        policy::Against,
         review::{Approval, Blocker, Cause, Comment, Decision, Decisions, Ruling, blockers, told},
     },
     diff::{Finding, ToolReport},
     json::Digest,
-    name::{CatalogName, EnvironmentName},
-    store::{Basis, Ending, NewApproval, NewEdit, StoreError},
+    name::{CatalogName, EnvironmentName, ServerName},
+    store::{Basis, Closing, Ending, EventQuery, NewApproval, NewEdit, StoreError},
 };
 
 /// A remark longer than this is a document of its own.
@@ -183,8 +184,13 @@ impl App {
         actor: &str,
     ) -> Result<Approved, AppError> {
         let why = reason(why)?;
+        // What was there when it was asked for, and nothing that came while it was judged.
+        let seen = match seen {
+            Some(seen) => seen.clone(),
+            None => self.get_draft(catalog, id).await?.digest,
+        };
         for _ in 0..TRIES {
-            match self.try_approve(catalog, id, seen, accept_breaking, &why, actor).await? {
+            match self.try_approve(catalog, id, &seen, accept_breaking, &why, actor).await? {
                 Some(approved) => return Ok(approved),
                 None => continue,
             }
@@ -197,15 +203,15 @@ impl App {
         &self,
         name: &CatalogName,
         id: i64,
-        seen: Option<&Digest>,
+        seen: &Digest,
         accept_breaking: bool,
         why: &str,
         actor: &str,
     ) -> Result<Option<Approved>, AppError> {
-        let basis = self.basis([format!("catalog/{name}")]).await?;
+        let mut basis = self.basis([format!("catalog/{name}")]).await?;
         let catalog = self.known_catalog(name).await?;
         let draft = self.get_draft(name, id).await?;
-        if let Some(seen) = seen.filter(|seen| **seen != draft.digest) {
+        if *seen != draft.digest {
             return Err(moved_draft(&draft, seen));
         }
         if draft.status == DraftStatus::Approved
@@ -223,6 +229,11 @@ impl App {
         if policy.options() != draft.report.options() {
             return Err(judged_otherwise(&draft, policy));
         }
+        if policy.against == Against::EverLive {
+            let pointers = self.store.pointers().await?.into_iter().filter(|p| p.catalog == *name);
+            basis.subjects.extend(pointers.map(|p| format!("environment/{}", p.environment)));
+        }
+        self.still_judged(&catalog, &draft).await?;
         let needed = policy.approvals as usize;
         if needed > 0 && draft.is_author(actor) {
             return Err(own_draft(&draft, actor, needed));
@@ -301,7 +312,7 @@ impl App {
             Err(e) => return Err(e.into()),
         }
         if version.is_some() {
-            self.form_next(&catalog, &draft).await?;
+            self.form_next(&catalog, &draft).await;
         }
         Ok(Some(Approved { draft: id, approvals, needed, version }))
     }
@@ -334,21 +345,24 @@ impl App {
             reason: why.to_owned(),
             at: self.now(),
         };
+        let mut approvals = self.standing_approvals(draft).await?;
+        let version = match draft.version {
+            Some(number) => Some(self.version(&draft.catalog, number).await?),
+            None => None,
+        };
         let data = json!({
             "draft": draft.id, "version": draft.version, "digest": draft.digest, "reason": why,
         });
         let event = self.event(actor, "draft.endorsed", format!("catalog/{}", draft.catalog), data);
-        let new = NewApproval { approval, accepted: Vec::new(), version: None, basis };
+        let new = NewApproval { approval: approval.clone(), accepted: Vec::new(), version: None, basis };
         match self.store.approve(new, vec![event]).await {
             Ok(()) => {}
             Err(StoreError::Shifted | StoreError::DraftChanged) => return Ok(None),
             Err(e) => return Err(e.into()),
         }
-        let approvals = self.standing_approvals(draft).await?;
-        let version = match draft.version {
-            Some(number) => Some(self.version(&draft.catalog, number).await?),
-            None => None,
-        };
+        if !approvals.iter().any(|a| a.actor == actor) {
+            approvals.push(approval);
+        }
         Ok(Some(Approved { draft: draft.id, approvals, needed, version }))
     }
 
@@ -363,18 +377,39 @@ impl App {
         why: &str,
         actor: &str,
     ) -> Result<Draft, AppError> {
+        self.reject_seen(catalog, id, None, why, actor).await
+    }
+
+    /// The same, of what the reviewer saw: refused where the draft holds something else by now.
+    ///
+    /// # Errors
+    /// As for [`Self::reject`].
+    pub async fn reject_seen(
+        &self,
+        catalog: &CatalogName,
+        id: i64,
+        seen: Option<&Digest>,
+        why: &str,
+        actor: &str,
+    ) -> Result<Draft, AppError> {
         let why = reason(why)?;
         let draft = self.pending_draft(catalog, id).await?;
+        let seen = seen.cloned().unwrap_or_else(|| draft.digest.clone());
+        if seen != draft.digest {
+            return Err(moved_draft(&draft, &seen));
+        }
         let data = json!({ "draft": id, "reason": why, "verdict": draft.report.verdict });
         let event = self.event(actor, "draft.rejected", format!("catalog/{catalog}"), data);
         let ending = Ending { actor: actor.to_owned(), at: event.at, reason: why };
-        match self.store.close_draft(id, DraftStatus::Rejected, &ending, event).await {
+        let (status, basis) = (DraftStatus::Rejected, Basis::default());
+        let closing = Closing { draft: id, status, seen: seen.clone(), ending, basis };
+        match self.store.close_draft(closing, event).await {
             Err(StoreError::DraftChanged) => {
-                self.pending_draft(catalog, id).await?;
+                return Err(moved_draft(&self.pending_draft(catalog, id).await?, &seen));
             }
             done => done?,
         }
-        self.form_next(&self.known_catalog(catalog).await?, &draft).await?;
+        self.form_next(&self.known_catalog(catalog).await?, &draft).await;
         self.get_draft(catalog, id).await
     }
 
@@ -428,6 +463,7 @@ impl App {
         patch: &Value,
         actor: &str,
     ) -> Result<Draft, AppError> {
+        let basis = self.basis([format!("catalog/{catalog}")]).await?;
         let settings = self.known_catalog(catalog).await?;
         let draft = self.pending_draft(catalog, id).await?;
         if let Some(seen) = seen
@@ -452,14 +488,15 @@ impl App {
             return Err(AppError::new(Kind::Conflict, "nothing-changed", message));
         }
         let data = json!({
-            "draft": id, "patch": patch, "before": draft.digest, "digest": content.digest(),
-            "verdict": report.verdict,
+            "draft": id, "before": draft.digest, "digest": content.digest(), "verdict": report.verdict,
+            "tools": touched(&draft.content, &content),
         });
         let event = self.event(actor, "draft.edited", format!("catalog/{catalog}"), data);
         let (seen, editor) = (draft.digest.clone(), actor.to_owned());
-        let edit = NewEdit { draft: id, seen: seen.clone(), content, report, earlier, editor };
+        let edit = NewEdit { basis, draft: id, seen: seen.clone(), content, report, earlier, editor };
         match self.store.edit_draft(edit, event).await {
             Err(StoreError::DraftChanged) => Err(moved_draft(&self.pending_draft(catalog, id).await?, &seen)),
+            Err(StoreError::Shifted) => Err(busy(catalog)),
             done => {
                 done?;
                 self.get_draft(catalog, id).await
@@ -486,46 +523,98 @@ impl App {
                     .iter()
                     .find(|b| b.finding.fingerprint == finding.fingerprint)
                     .map(|b| b.cause.as_str()),
-                decision: decisions.of(&finding.fingerprint, None).cloned(),
+                decision: decisions.of(&finding.fingerprint, None, now).cloned(),
             })
             .collect();
-        let queue = if draft.status == DraftStatus::Pending { self.queue(&draft).await? } else { Vec::new() };
+        let queue = match draft.status {
+            DraftStatus::Pending => self.queue(&settings, &draft).await?,
+            DraftStatus::Approved | DraftStatus::Rejected | DraftStatus::Superseded => Vec::new(),
+        };
         let approvals = self.standing_approvals(&draft).await?;
         let comments = self.store.comments(id).await?;
         let needed = settings.policy.approvals as usize;
         Ok(ReviewPage { approvals, needed, comments, standing, queue, draft })
     }
 
-    /// The servers of a draft that offer something else by now, which waits behind it.
-    async fn queue(&self, draft: &Draft) -> Result<Vec<(crate::name::ServerName, Digest)>, AppError> {
+    /// The servers that offer something else than a draft pins by now, or that the catalog holds since it was made.
+    async fn queue(&self, catalog: &Catalog, draft: &Draft) -> Result<Vec<(ServerName, Digest)>, AppError> {
         let mut newer = Vec::new();
-        for pin in &draft.content.servers {
-            let now = self.store.last_ok(&pin.server).await?.and_then(|row| row.digest);
-            newer.extend(now.filter(|d| *d != pin.snapshot).map(|d| (pin.server.clone(), d)));
+        for server in &catalog.servers {
+            let pinned = draft.content.servers.iter().find(|pin| pin.server == server.name);
+            let now = self.store.last_ok(&server.name).await?.and_then(|row| row.digest);
+            let now = now.filter(|digest| pinned.is_none_or(|pin| pin.snapshot != *digest));
+            newer.extend(now.map(|digest| (server.name.clone(), digest)));
         }
         Ok(newer)
     }
 
-    /// Forms the draft that waited behind a decided one, if anything did.
-    async fn form_next(&self, catalog: &Catalog, decided: &Draft) -> Result<(), AppError> {
-        if self.queue(decided).await?.is_empty() {
-            return Ok(());
+    /// Forms the draft that waited behind a decided one, if anything did. What is decided is decided: where the next one
+    /// cannot be formed now, that is seen at the next snapshot again.
+    async fn form_next(&self, catalog: &Catalog, decided: &Draft) {
+        let formed = async {
+            for _ in 0..TRIES {
+                let waiting = self.queue(catalog, decided).await?;
+                let Some((server, digest)) = waiting.first() else { return Ok(()) };
+                // It is the work of whoever brought it, not of whoever decided on the one before.
+                let author = self.recorded_by(server, digest).await?;
+                let author = author.unwrap_or_else(|| decided.created_by.clone());
+                match self.form_draft(catalog, &author).await {
+                    Err(e) if e.code == "stale-draft" => continue,
+                    formed => return formed.map(|_| ()),
+                }
+            }
+            Err(busy(&catalog.name))
+        };
+        if let Err(e) = formed.await {
+            tracing::warn!(catalog = %catalog.name, error = %e, "what waited behind a draft makes none");
         }
-        // What is decided is decided; that the next one cannot be formed now is seen at the next snapshot again.
-        match self.form_draft(catalog, &decided.created_by).await {
-            Ok(
-                Formed::New(_)
-                | Formed::Pending(_)
-                | Formed::Queued(_)
-                | Formed::Rejected(_)
-                | Formed::Nothing,
-            ) => Ok(()),
-            Err(e) if e.kind.is_ours() => Err(e),
-            Err(e) => {
-                tracing::warn!(catalog = %catalog.name, error = %e, "what waited behind a draft makes none");
-                Ok(())
+    }
+
+    /// Who recorded a server's snapshot last.
+    async fn recorded_by(&self, server: &ServerName, snapshot: &Digest) -> Result<Option<String>, AppError> {
+        /// Polls that say nothing new are not recorded, so the snapshot is among the newest.
+        const LOOKED_AT: usize = 50;
+        let query = EventQuery {
+            subject: Some(format!("server/{server}")),
+            kind: Some("snapshot.recorded".to_owned()),
+            ..EventQuery::default()
+        };
+        let events = self.store.events_before(&query, 0, i64::MAX, LOOKED_AT).await?;
+        let recorded = events.into_iter().find(|e| e.data["snapshot"] == snapshot.as_str());
+        Ok(recorded.map(|e| e.actor))
+    }
+
+    /// Whether what a draft was judged on is what its catalog asks for now: the tools that are selected, and what was
+    /// before, where the policy looks further back.
+    async fn still_judged(&self, catalog: &Catalog, draft: &Draft) -> Result<(), AppError> {
+        let stale = |why: String| {
+            let message = format!("draft `d-{}` {why}", draft.id);
+            AppError::new(Kind::Conflict, "stale-draft", message)
+                .help("draft again, and review what differs from that")
+        };
+        for member in &draft.content.members {
+            let Some(server) = &member.server else { continue };
+            let holds = catalog.servers.iter().find(|s| s.name == *server);
+            if !holds.is_some_and(|s| s.tools.matcher().holds(&member.tool)) {
+                let (tool, catalog) = (&member.tool, &catalog.name);
+                return Err(stale(format!(
+                    "holds tool `{tool}` of `{server}`, which catalog `{catalog}` selects no more"
+                )));
             }
         }
+        if catalog.policy.against == Against::Latest && draft.earlier.is_empty() {
+            return Ok(());
+        }
+        let base = match draft.base {
+            Some(number) => Some(self.version(&draft.catalog, number).await?),
+            None => None,
+        };
+        let releases = self.releases_of(&draft.content).await?;
+        let now = self.judged(catalog, base.as_ref(), &releases).await?;
+        if now.earlier != draft.earlier {
+            return Err(stale("was held against other versions than somebody may rely on now".to_owned()));
+        }
+        Ok(())
     }
 
     /// The approvals of what a draft holds now, one a person.
@@ -814,6 +903,18 @@ fn weight(value: &Value, deep: usize) -> Option<usize> {
             members.iter().try_fold(1, |sum, (name, item)| Some(sum + name.len() + weight(item, deep)?))
         }
     }
+}
+
+/// The tools of which an edit changed something.
+fn touched(before: &Content, after: &Content) -> Vec<String> {
+    let all = before.members.iter().chain(&after.members);
+    let mut names: Vec<String> = all
+        .filter(|m| before.members.contains(m) != after.members.contains(m))
+        .map(|m| m.server.as_ref().map_or(m.tool.clone(), |s| format!("{s}/{}", m.tool)))
+        .collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// Whether an edited content is what its servers offer, or less.

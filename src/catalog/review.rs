@@ -96,16 +96,33 @@ impl FromIterator<Decision> for Decisions {
 }
 
 impl Decisions {
-    /// What was decided last of a change, for a draft (no environment) or for a move to an environment. What was decided
-    /// for that environment alone goes before what counts everywhere.
+    /// What counts of a change now, for a draft (no environment) or for a move to an environment: of what was decided last
+    /// for that environment alone and last for all of them, the newer one where either is a rejection, and otherwise
+    /// what has not ended, that of the environment first.
     #[must_use]
-    pub fn of(&self, fingerprint: &Digest, environment: Option<&EnvironmentName>) -> Option<&Decision> {
+    pub fn of(
+        &self,
+        fingerprint: &Digest,
+        environment: Option<&EnvironmentName>,
+        now: DateTime<Utc>,
+    ) -> Option<&Decision> {
         let all = self.0.get(fingerprint)?;
         let newest = |scope: Option<&EnvironmentName>| {
             let last = all.iter().find(|d| d.environment.as_ref() == scope);
             last.filter(|d| d.ruling != Ruling::Withdraw)
         };
-        environment.and_then(|e| newest(Some(e))).or_else(|| newest(None))
+        match (environment.and_then(|e| newest(Some(e))), newest(None)) {
+            (Some(here), Some(everywhere)) => {
+                let rejected = [here, everywhere].iter().any(|d| d.ruling == Ruling::Reject);
+                let later = if here.id > everywhere.id { here } else { everywhere };
+                match (rejected, here.is_expired(now), everywhere.is_expired(now)) {
+                    (true, _, _) => Some(later),
+                    (false, true, false) => Some(everywhere),
+                    (false, _, _) => Some(here),
+                }
+            }
+            (here, everywhere) => here.or(everywhere),
+        }
     }
 
     /// What counts now: the newest decision on each change in each scope, but for what was withdrawn.
@@ -195,7 +212,7 @@ pub fn blockers<'r>(
             if !seen.insert(&finding.fingerprint) {
                 continue;
             }
-            let cause = match decisions.of(&finding.fingerprint, environment) {
+            let cause = match decisions.of(&finding.fingerprint, environment, now) {
                 _ if finding.absolute => Some(Cause::Absolute),
                 Some(d) if d.ruling == Ruling::Reject => Some(Cause::Rejected(Box::new(d.clone()))),
                 Some(d) if !d.is_expired(now) => None,

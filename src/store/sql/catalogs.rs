@@ -11,7 +11,10 @@ use super::{
 use crate::{
     catalog::{Catalog, CatalogVersion, Draft, DraftStatus, Version, event::NewEvent},
     name::CatalogName,
-    store::{CatalogRow, Catalogs, DraftRow, Ending, NewDraft, NewSettings, Result, StoreError, VersionRow},
+    store::{
+        CatalogRow, Catalogs, Closing, DraftRow, Ending, NewDraft, NewSettings, Result, StoreError,
+        VersionRow,
+    },
 };
 
 #[derive(FromRow)]
@@ -222,22 +225,22 @@ impl Catalogs for Database {
     }
 
     async fn apply(&self, new: NewSettings<'_>, events: Vec<NewEvent>) -> Result<()> {
-        let NewSettings { catalog, by_document, version, basis } = new;
+        let NewSettings { catalog, applied, version, basis } = new;
         let mut tx = self.write().await?;
         events::stands(&mut tx, &basis).await?;
-        let applied = to_json("applied settings", catalog)?;
+        let (keeps, applied) = (applied.is_none(), to_json("applied settings", applied.unwrap_or(catalog))?);
         sqlx::query(
             "INSERT INTO catalogs (name, policy, environments, servers, applied) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (name) DO UPDATE SET policy = excluded.policy,
                  environments = excluded.environments, servers = excluded.servers,
-                 applied = CASE WHEN $6 = 1 THEN excluded.applied ELSE catalogs.applied END",
+                 applied = CASE WHEN $6 = 0 THEN excluded.applied ELSE catalogs.applied END",
         )
         .bind(catalog.name.as_str())
         .bind(to_json("policy", &catalog.policy)?)
         .bind(to_json("environments of a catalog", &catalog.environments)?)
         .bind(to_json("servers of a catalog", &catalog.servers)?)
         .bind(applied)
-        .bind(i64::from(by_document))
+        .bind(i64::from(keeps))
         .execute(&mut *tx)
         .await?;
         if let Some(version) = version {
@@ -422,15 +425,19 @@ impl Catalogs for Database {
         })
     }
 
-    async fn close_draft(
-        &self,
-        id: i64,
-        status: DraftStatus,
-        ending: &Ending,
-        event: NewEvent,
-    ) -> Result<()> {
+    async fn close_draft(&self, closing: Closing, event: NewEvent) -> Result<()> {
+        let Closing { draft, status, seen, ending, basis } = closing;
         let mut tx = self.write().await?;
-        end_draft(&mut tx, id, status, None, ending).await?;
+        events::stands(&mut tx, &basis).await?;
+        let holds: i64 = sqlx::query_scalar("SELECT count(*) FROM drafts WHERE id = $1 AND digest = $2")
+            .bind(draft)
+            .bind(seen.as_str())
+            .fetch_one(&mut *tx)
+            .await?;
+        if holds == 0 {
+            return Err(StoreError::DraftChanged);
+        }
+        end_draft(&mut tx, draft, status, None, &ending).await?;
         events::append(&mut tx, event).await?;
         Ok(tx.commit().await?)
     }

@@ -172,8 +172,9 @@ impl Reviews for Database {
     }
 
     async fn edit_draft(&self, edit: NewEdit, event: NewEvent) -> Result<()> {
-        let NewEdit { draft, seen, content, report, earlier, editor } = edit;
+        let NewEdit { basis, draft, seen, content, report, earlier, editor } = edit;
         let mut tx = self.write().await?;
+        events::stands(&mut tx, &basis).await?;
         let editors: Option<String> = sqlx::query_scalar(
             "SELECT edited_by FROM drafts WHERE id = $1 AND digest = $2 AND status = 'pending'",
         )
