@@ -104,6 +104,8 @@ impl PostgresStore {
                 .max_connections(connections)
                 .acquire_timeout(BUSY)
                 .after_connect(|db, _| Box::pin(async move { db.execute(SESSION).await.map(|_| ()) }))
+                .test_before_acquire(false)
+                .before_acquire(|db, _| Box::pin(async move { Ok(bounded::answers(db).await) }))
                 .after_release(|db, _| Box::pin(async move { Ok(bounded::answers(db).await) }))
                 .connect_lazy_with(address.0.as_ref().clone())
         };

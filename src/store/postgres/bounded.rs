@@ -17,7 +17,7 @@ use tokio::time;
 /// How long a server may say nothing while it is asked for something: longer than it lets a statement take.
 const SILENCE: Duration = Duration::from_secs(25);
 /// How long it may say nothing while it is asked for nothing.
-const PING: Duration = Duration::from_secs(5);
+const PING: Duration = Duration::from_secs(2);
 
 type Future<'e, T> = std::pin::Pin<Box<dyn std::future::Future<Output = sqlx::Result<T>> + Send + 'e>>;
 
@@ -32,7 +32,8 @@ async fn bounded<T>(work: impl std::future::Future<Output = sqlx::Result<T>>) ->
     time::timeout(SILENCE, work).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// Whether a connection that is given back can be used again. The pool asks as well, and would wait for ever.
+/// Whether a connection that is taken from the pool or given back can be used. The pool's own question waits for as long as
+/// a connection may be waited for, or for ever.
 pub(super) async fn answers(db: &mut PgConnection) -> bool {
     matches!(time::timeout(PING, sqlx::Connection::ping(db)).await, Ok(Ok(())))
 }
