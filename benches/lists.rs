@@ -104,7 +104,13 @@ async fn compare(what: &str, mut services: [load::Client; 3]) {
                 let start = Instant::now();
                 let answer = service.ask(&request).await;
                 let time = start.elapsed();
-                assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+                assert_eq!(
+                    answer.status,
+                    200,
+                    "{path}: {}{}",
+                    answer.head,
+                    String::from_utf8_lossy(&answer.body)
+                );
                 // The first are of caches that are cold.
                 if round >= 10 {
                     times.push(time);

@@ -1,6 +1,7 @@
 //! What a host asks all day, beside bare handlers that answer the same bytes; and how soon a move is seen everywhere.
 
 use std::{
+    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,6 +17,8 @@ use toolpact::{
     catalog::MoveKind,
     http, web,
 };
+
+use tokio::task::JoinSet;
 
 #[path = "support/database.rs"]
 mod database;
@@ -90,6 +93,25 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
+/// Requests per second over so many connections; every answer has to have this status.
+async fn rate(server: SocketAddr, request: &[u8], status: u16, connections: usize, time: Duration) -> f64 {
+    let start = Instant::now();
+    let mut clients = JoinSet::new();
+    for _ in 0..connections {
+        let request = request.to_vec();
+        clients.spawn(async move {
+            let (mut client, mut done) = (load::Client::connect(server).await, 0_u32);
+            while start.elapsed() < time {
+                assert_eq!(client.exchange(&request).await.0, status);
+                done += 1;
+            }
+            done
+        });
+    }
+    let done: u32 = clients.join_all().await.into_iter().sum();
+    f64::from(done) / start.elapsed().as_secs_f64()
+}
+
 /// Our service and a bare one, asked turn by turn.
 async fn throughput(app: App) {
     let ours =
@@ -113,8 +135,8 @@ async fn throughput(app: App) {
         let (mine, theirs) = (load::request(PATH, &headers), load::request(path, &headers));
         let (mut a, mut b, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            let bare = load::rate(bare, &theirs, status, HOSTS, ROUND).await;
-            let ours = load::rate(ours, &mine, status, HOSTS, ROUND).await;
+            let bare = rate(bare, &theirs, status, HOSTS, ROUND).await;
+            let ours = rate(ours, &mine, status, HOSTS, ROUND).await;
             a.push(bare);
             b.push(ours);
             ratios.push(ours / bare);

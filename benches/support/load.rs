@@ -1,15 +1,11 @@
 //! Requests over connections that are kept: raw, so that the client costs little beside the server that is measured.
 
-use std::{
-    net::SocketAddr,
-    time::{Duration, Instant},
-};
+use std::net::SocketAddr;
 
 use axum::Router;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    task::JoinSet,
 };
 
 /// Serves on a port of its own from a runtime of one thread, so that the client has the other core to itself, for as long as
@@ -58,7 +54,7 @@ impl Client {
     }
 
     /// Sends a request and reads its answer; says its status and where in what was read its body begins.
-    async fn exchange(&mut self, request: &[u8]) -> (u16, usize) {
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> (u16, usize) {
         self.read.clear();
         self.stream.write_all(request).await.expect("the server reads");
         let (mut end, mut whole) = (None, usize::MAX);
@@ -89,29 +85,4 @@ fn length(head: &[u8]) -> usize {
     let Some(at) = head.windows(NAME.len()).position(|w| w == NAME) else { return 0 };
     let digits = head[at + NAME.len()..].iter().take_while(|b| b.is_ascii_digit());
     digits.fold(0, |n, digit| n * 10 + usize::from(digit - b'0'))
-}
-
-/// Requests per second over so many connections; every answer has to have this status.
-pub(crate) async fn rate(
-    server: SocketAddr,
-    request: &[u8],
-    status: u16,
-    connections: usize,
-    time: Duration,
-) -> f64 {
-    let start = Instant::now();
-    let mut clients = JoinSet::new();
-    for _ in 0..connections {
-        let request = request.to_vec();
-        clients.spawn(async move {
-            let (mut client, mut done) = (Client::connect(server).await, 0_u32);
-            while start.elapsed() < time {
-                assert_eq!(client.exchange(&request).await.0, status);
-                done += 1;
-            }
-            done
-        });
-    }
-    let done: u32 = clients.join_all().await.into_iter().sum();
-    f64::from(done) / start.elapsed().as_secs_f64()
 }

@@ -163,10 +163,16 @@ impl Table {
 
 /// Hears of moves until the store is gone.
 async fn listen(store: Arc<dyn Store>, shared: Arc<Shared>) {
+    let mut told = false;
     loop {
         match store.changes().await {
             Ok(changes) => return hear(changes, &shared).await,
-            Err(error) => tracing::warn!("moves of pointers are not heard, so each is looked up: {error}"),
+            // Once is enough: every request says in its own way that the database is gone.
+            Err(error) if !told => {
+                tracing::warn!("moves of pointers are not heard, so each is looked up: {error}");
+                told = true;
+            }
+            Err(error) => tracing::debug!("moves of pointers are not heard yet: {error}"),
         }
         tokio::time::sleep(PAUSE).await;
     }
