@@ -80,7 +80,7 @@ async fn a_rehearsal_shows_every_gate_and_moves_nothing() {
     /from: "2026.11.28"
     /to: "2026.11.26"
     /passes: true
-    /gates: [{"code":"policy-blocks","passed":true,"overridden":false,"message":"no change blocks that nobody accepted"},{"code":"not-served","passed":true,"overridden":false,"message":"no server was found to serve something else"}]
+    /gates: [{"code":"policy-blocks","passed":true,"overridden":false,"message":"no change blocks that nobody accepted"}]
     /report/verdict: "breaking"
     /report/tools/0/tool: "order_track"
     /earlier: []
@@ -189,7 +189,7 @@ async fn nothing_moves_where_it_is_frozen_but_for_an_emergency() {
     assert_snapshot!(check_parts(&app, back(true), &["/generation", "/grounds"]).await, @r#"
     200 content-type=application/json etag="3"
     /generation: 3
-    /grounds: {"verdict":"breaking","approvers":["jonas"],"probed":[{"server":"orders","answer":"unregistered"}],"overridden":["frozen"],"emergency":true}
+    /grounds: {"verdict":"breaking","approvers":["jonas"],"overridden":["frozen"],"emergency":true}
     "#);
     assert_eq!(answer(&app, freeze("unfreeze", json!({"reason": "over"}))).await.status.as_u16(), 204);
     let after = check_parts(&app, get("/api/v1/environments/staging"), &["/items/0/freezes"]).await;

@@ -124,7 +124,7 @@ async fn the_whole_story_is_told_by_the_api() {
     jonas: promote 2026.11.30.1 in dev: 200 2 {"verdict":"breaking","decisions":[1,2],"approvers":["api:ann","api:jonas"],"probed":[{"server":"orders","answer":"unregistered"}]}
     jonas: promote 2026.11.30.1 in staging: 200 2 {"verdict":"breaking","decisions":[1,2],"approvers":["api:ann","api:jonas"],"probed":[{"server":"orders","answer":"unregistered"}]}
     jonas: promote 2026.11.30.1 in production: 200 2 {"verdict":"breaking","decisions":[1,2],"approvers":["api:ann","api:jonas"],"probed":[{"server":"orders","answer":"unregistered"}]}
-    oncall: rollback 2026.11.30 in production: 200 3 {"verdict":"compatible","approvers":["api:ann","api:jonas"],"probed":[{"server":"orders","answer":"unregistered"}]}
+    oncall: rollback 2026.11.30 in production: 200 3 {"verdict":"compatible","approvers":["api:ann","api:jonas"]}
     jonas: promote 2026.11.30.1 in production: 409 "held"
     oncall: releases the hold: 204 
     jonas: promote 2026.11.30.1 in production: 200 4 {"verdict":"breaking","decisions":[1,2],"approvers":["api:ann","api:jonas"],"probed":[{"server":"orders","answer":"unregistered"}]}

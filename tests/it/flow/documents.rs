@@ -49,10 +49,14 @@ async fn a_document_does_not_undo_what_others_set_unless_told_to() {
     let taken =
         "catalog: orders\npolicy: {failOn: [breaking, risky]}\nenvironments: {staging: {}, dev: {}}\n";
     app.apply("orders.yaml", taken, "ann").await.expect("applied");
+    // What the last document did not speak of is others' word still.
+    let (_, _, message) = refused(app.apply("orders.yaml", FIRST, "ann").await);
+    assert!(message.ends_with("applied to it: server `mail`"), "{message}");
+    let overwrite = Apply { overwrite: true, ..Apply::default() };
+    app.apply_as("orders.yaml", FIRST, overwrite, "ann").await.expect("told to");
     app.apply("orders.yaml", FIRST, "ann").await.expect("since the last document nobody else set anything");
     set(&app, |c| c.environments.clear()).await;
     assert_eq!(refused(app.apply("orders.yaml", FIRST, "ann").await).1, "changed-elsewhere");
-    let overwrite = Apply { overwrite: true, ..Apply::default() };
     let done = app.apply_as("orders.yaml", FIRST, overwrite, "ann").await.expect("told to");
     assert_eq!(done.changes, ["+ environments:", "+   staging: {}"]);
 }
@@ -103,4 +107,20 @@ async fn settings_are_put_on_what_was_seen_and_nothing_else() {
     circle.environments =
         serde_json::from_value(json!({"a": {"after": "b"}, "b": {"after": "a"}})).expect("policies");
     assert_eq!(refused(put(&circle, Some(&set)).await).1, "bad-environments");
+}
+
+#[tokio::test]
+async fn a_document_that_leaves_a_part_out_does_not_make_it_its_own() {
+    let (app, _) = applied().await;
+    set(&app, |c| c.policy.approvals = 2).await;
+    app.apply("orders.yaml", "catalog: orders\nenvironments: {dev: {}}\n", "ann").await.expect("applied");
+    assert_eq!(refused(app.apply("orders.yaml", FIRST, "ann").await).1, "changed-elsewhere");
+
+    // What a document says as others did is its own word from then on, though nothing changed.
+    let (app, _) = applied().await;
+    set(&app, |c| c.policy.approvals = 2).await;
+    let second = "catalog: orders\npolicy: {failOn: [breaking], approvals: 2}\n";
+    assert!(app.apply("orders.yaml", second, "ann").await.expect("applied").unchanged);
+    set(&app, |c| c.policy.approvals = 0).await;
+    assert_eq!(refused(app.apply("orders.yaml", second, "ann").await).1, "changed-elsewhere");
 }

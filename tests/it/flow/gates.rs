@@ -248,7 +248,7 @@ async fn what_is_promoted_has_to_be_what_is_served() {
     assert_eq!(refuses(&app, MoveKind::Promote, &to("production", second(), 1)).await.1, "not-served");
     app.promote(&insisting(to("production", second(), 1), RECORD)).await.expect("recorded");
     let back = app.rollback(&to("production", first(), 2)).await.expect("rolled back");
-    assert_eq!(back.grounds.probed[0].answer, ProbeAnswer::Unreachable);
+    assert_eq!(back.grounds.probed, [], "nobody waits for a server to go back");
 }
 
 #[tokio::test]
@@ -285,4 +285,40 @@ async fn what_cannot_be_compared_is_not_promoted_where_something_is_demanded() {
     assert_eq!(refuses(&app, MoveKind::Promote, &unpinned("production", 1)).await.1, "contracts-unknown");
     let moved = app.promote(&unpinned("staging", 1)).await.expect("nothing is demanded there");
     assert_eq!(moved.grounds.verdict, None);
+}
+
+#[tokio::test]
+async fn what_a_document_brought_needs_the_approvals_that_its_catalog_asks_for() {
+    let (app, _) = two_versions("{}").await;
+    let text = "catalog: orders\ncatalogVersion: 2026.12.24\npolicy: {approvals: 1}\ntools: []\n";
+    app.apply("orders.yaml", text, "mallory").await.expect("applied");
+    let alone = to("staging", is("2026.12.24"), 0);
+    assert_eq!(refuses(&app, MoveKind::Promote, &alone).await.1, "approvals");
+}
+
+#[tokio::test]
+async fn unknown_is_never_read_as_compatible() {
+    let (app, _) = two_versions("{production: {rollbackFailOn: [undecided]}}").await;
+    let bare = |day: &str, tool: &str| {
+        format!(
+            "catalog: orders\ncatalogVersion: {day}\ntools:\n  - name: {tool}\n    contractVersion: 1\n    \
+             compatibility: initial\n"
+        )
+    };
+    for (day, tool) in [("2026.12.24", "x"), ("2026.12.25", "y")] {
+        app.apply("orders.yaml", &bare(day, tool), "ann").await.expect("applied");
+    }
+    app.promote(&to("production", is("2026.12.24"), 0)).await.expect("nothing was live");
+    let other = to("production", is("2026.12.25"), 1);
+    assert_eq!(refuses(&app, MoveKind::Promote, &other).await.1, "contracts-unknown");
+    let (app, _) = two_versions("{production: {rollbackFailOn: [undecided]}}").await;
+    app.apply("orders.yaml", &bare("2026.12.24", "x"), "ann").await.expect("applied");
+    app.promote(&to("production", is("2026.12.24"), 0)).await.expect("nothing was live");
+    app.apply("orders.yaml", "catalog: orders\nenvironments: {}\n", "ann").await.expect("applied");
+    app.promote(&to("production", first(), 1)).await.expect("nothing is demanded");
+    let document = "catalog: orders\nenvironments: {production: {rollbackFailOn: [undecided]}}\n";
+    app.apply("orders.yaml", document, "ann").await.expect("applied");
+    let back = to("production", is("2026.12.24"), 2);
+    assert_eq!(refuses(&app, MoveKind::Rollback, &back).await.1, "contracts-unknown");
+    app.rollback(&insisting(back, EMERGENCY)).await.expect("an emergency");
 }

@@ -345,3 +345,81 @@ async fn contracts_since_the_last_major_count_where_the_policy_says_so() {
     let (_, code, message) = refused(app.approve(&orders(), typed.id, false, "go", "ann").await);
     assert_eq!(code, "policy-blocks", "{message}");
 }
+
+#[tokio::test]
+async fn a_draft_that_was_judged_otherwise_than_its_catalog_asks_now_is_not_approved() {
+    for (document, why) in [
+        (
+            "servers: {orders: {tools: [\"!a\"]}}",
+            "holds tool `a` of `orders`, which catalog `orders` selects no more",
+        ),
+        ("policy: {failOn: [], assume: strict}", "was judged under the assumption `declared`"),
+        (
+            "policy: {failOn: [], against: ever-live}",
+            "was held against other versions than somebody may rely on now",
+        ),
+    ] {
+        let (app, _, draft) = breaking("{failOn: []}").await;
+        // What is live is neither the newest version nor what the draft holds.
+        app.promote(&crate::support::to("staging", is("2026.11.30"), 0)).await.expect("promoted");
+        app.approve(&orders(), draft.id, false, "on", "ann").await.expect("approved");
+        let next = drift(&app, &[tool("a", &["id", "n"])]).await;
+        // Work on it, or it is drafted anew by itself.
+        app.comment(&orders(), next.id, None, "hm", "ben").await.expect("said");
+        app.apply("orders.yaml", &format!("catalog: orders\n{document}\n"), "ann").await.expect("applied");
+        let (kind, code, message) = refused(app.approve(&orders(), next.id, true, "go", "ann").await);
+        assert_eq!((kind, code), (Kind::Conflict, "stale-draft"), "{message}");
+        assert!(message.contains(why), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn an_approval_is_of_what_was_seen() {
+    let (app, _, draft) = breaking("{failOn: []}").await;
+    let patch = json!([{"op": "add", "path": "/members/0/status", "value": "deprecated"}]);
+    let edited = app.edit(&orders(), draft.id, Some(&draft.digest), &patch, "cat").await.expect("edited");
+    let approve = async |seen| app.approve_seen(&orders(), draft.id, Some(seen), false, "go", "ann").await;
+    assert_eq!(refused(approve(&draft.digest).await).0, Kind::Stale);
+    assert_eq!(
+        refused(app.reject_seen(&orders(), draft.id, Some(&draft.digest), "no", "ann").await).0,
+        Kind::Stale
+    );
+    approve(&edited.digest).await.expect("approved");
+}
+
+#[tokio::test]
+async fn what_waited_is_the_work_of_whoever_brought_it() {
+    let (app, _, draft) = breaking("{failOn: [], approvals: 1}").await;
+    app.comment(&orders(), draft.id, None, "who uses b?", "ben").await.expect("said");
+    app.record(&is("orders"), listing(&[tool("a", &[])]), "mallory").await.expect("recorded");
+    app.reject(&orders(), draft.id, "no", "ann").await.expect("rejected");
+    let next = app.get_draft(&orders(), draft.id + 1).await.expect("what waited is a draft now");
+    assert_eq!(next.created_by, "mallory");
+    assert_eq!(approved(&app, &next, "mallory").await, Err("own-draft"));
+}
+
+#[tokio::test]
+async fn of_two_decisions_on_a_change_the_newer_counts_where_one_is_a_rejection() {
+    let production = || Some(is("production"));
+    for (steps, blocked) in [
+        (vec![(Ruling::Accept, production()), (Ruling::Reject, None)], true),
+        (vec![(Ruling::Reject, None), (Ruling::Accept, production())], false),
+        (vec![(Ruling::Reject, production()), (Ruling::Accept, None)], false),
+        (vec![(Ruling::Accept, None), (Ruling::Reject, production())], true),
+        (vec![(Ruling::Reject, production()), (Ruling::Withdraw, production())], false),
+    ] {
+        let (app, _, draft) = breaking("{failOn: []}").await;
+        app.apply("orders.yaml", "catalog: orders\nenvironments: {production: {}}\n", "ann")
+            .await
+            .expect("applied");
+        app.promote(&crate::support::to("production", is("2026.11.30"), 0)).await.expect("promoted");
+        app.approve(&orders(), draft.id, true, "go", "ann").await.expect("approved");
+        for (ruling, environment) in &steps {
+            let request = decide(rule(&draft, "tool-removed"), *ruling);
+            let request = DecideRequest { environment: environment.clone(), ..request };
+            app.decide(&request).await.expect("decided");
+        }
+        let moved = app.promote(&crate::support::to("production", is("2026.11.30.1"), 1)).await;
+        assert_eq!(moved.map_err(|e| e.code).err(), blocked.then_some("policy-blocks"), "{steps:?}");
+    }
+}
