@@ -32,8 +32,10 @@ use std::sync::LazyLock;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
-    middleware::{from_fn, from_fn_with_state},
+    extract::{DefaultBodyLimit, Request, State},
+    http::Method,
+    middleware::{Next, from_fn_with_state},
+    response::Response,
     routing::{any, get},
 };
 use utoipa::OpenApi as _;
@@ -65,8 +67,7 @@ pub fn router(app: App) -> Router {
         .clone()
         .merge(strangers)
         .method_not_allowed_fallback(error::wrong_method)
-        .layer(from_fn_with_state((app.clone(), most_bytes as idempotency::MostBytes), idempotency::once))
-        .layer(from_fn(conditional::not_modified))
+        .layer(from_fn_with_state(app.clone(), once_or_not_at_all))
         .merge(Router::new().route("/api/docs", get(docs::show_docs)))
         .with_state(app)
 }
@@ -118,6 +119,14 @@ fn routes() -> OpenApiRouter<App> {
     let probes = OpenApiRouter::new().routes(routes!(health::get_livez)).routes(routes!(health::get_readyz));
 
     readers.merge(consumers).merge(builds).merge(reviewers).merge(operators).merge(probes)
+}
+
+/// A POST with a key is answered once, and what is read is left out where the caller has it.
+async fn once_or_not_at_all(State(app): State<App>, request: Request, next: Next) -> Response {
+    if *request.method() == Method::POST {
+        return idempotency::once(State((app, most_bytes)), request, next).await;
+    }
+    conditional::not_modified(request, next).await
 }
 
 /// The largest body that a route reads.

@@ -8,12 +8,14 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tracing::Instrument as _;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
     Error,
     conditional::{bytes, is_known, of_bytes, says_nothing, tagged},
     extract::{Path, Query},
+    layers,
     wire::{self, schema},
 };
 use crate::{
@@ -82,7 +84,49 @@ pub(super) async fn get_live_catalog(
     Path(environment): Path<EnvironmentName>,
     Query(query): Query<LiveQuery>,
     headers: HeaderMap,
+) -> Response {
+    if let Some(answer) = kept_answer(&app, &environment, &query, &headers) {
+        return answer;
+    }
+    let span = layers::span_of(&format!("/api/v1/environments/{environment}/catalog"));
+    // A failure is logged where it becomes an answer.
+    async { answered(app, environment, query, headers).await.into_response() }.instrument(span).await
+}
+
+/// Which of the kept answers is asked for: of the forms that are made of the version alone.
+fn wanted(environment: &EnvironmentName, query: &LiveQuery) -> Option<Wanted> {
+    let form = match query.format {
+        Format::Json if query.server.is_none() => "json",
+        Format::Mcp => "mcp",
+        Format::Json | Format::Yaml | Format::Agentscope => return None,
+    };
+    let (environment, catalog) = (environment.clone(), query.catalog.clone());
+    Some(Wanted { environment, catalog, form, server: query.server.clone() })
+}
+
+/// Whether a caller has what a tag stands for; one that does not say what it has takes any.
+fn has(headers: &HeaderMap) -> impl Fn(&str) -> bool {
+    |tag| says_nothing(headers) || is_known(headers, tag)
+}
+
+/// The answer that is kept, where it is certain.
+fn kept_answer(
+    app: &App,
+    environment: &EnvironmentName,
+    query: &LiveQuery,
+    headers: &HeaderMap,
+) -> Option<Response> {
+    let ready = app.live_kept(&wanted(environment, query)?, has(headers))?;
+    Some(kept(headers, &ready))
+}
+
+async fn answered(
+    app: App,
+    environment: EnvironmentName,
+    query: LiveQuery,
+    headers: HeaderMap,
 ) -> Result<Response, Error> {
+    let wanted = wanted(&environment, &query);
     let LiveQuery { catalog, format, server } = query;
     let plain = matches!(format, Format::Json | Format::Yaml);
     if plain && server.is_some() {
@@ -90,38 +134,28 @@ pub(super) async fn get_live_catalog(
             "asks for one server, which is for `mcp` and `agentscope`".to_owned(),
         ));
     }
-    match format {
-        // Made of the version alone, so that they are kept until the pointer moves.
-        Format::Json | Format::Mcp => {
-            let form = if format == Format::Json { "json" } else { "mcp" };
-            let wanted = Wanted { environment, catalog, form, server: server.clone() };
-            let has = |tag: &str| says_nothing(&headers) || is_known(&headers, tag);
-            let ready = app
-                .live_bytes(wanted, has, async |pointer, version| {
-                    let body = match format {
-                        Format::Mcp => tools_list(&app.pinned_tools(&version, server.as_ref()).await?),
-                        _ => bytes(&wire::Version::from(version))?,
-                    };
-                    Ok::<_, Error>((tag(pointer, form, server.as_ref()), body))
-                })
-                .await?;
-            Ok(kept(&headers, &ready))
-        }
-        // These also say what the catalog and its servers are set to, which changes without a move.
-        Format::Yaml => {
-            let pointer = app.live(&environment, catalog.as_ref()).await?;
-            let document = app.export(&pointer.catalog, Some(pointer.version)).await?;
-            let form = format!("yaml.{}", of_bytes(document.as_bytes()).trim_matches('"'));
-            Ok(tagged(&tag(&pointer, &form, None), "application/yaml", document))
-        }
-        Format::Agentscope => {
-            let pointer = app.live(&environment, catalog.as_ref()).await?;
-            let version = app.version(&pointer.catalog, pointer.version).await?;
-            let bytes = bytes(&tools_json(app.pinned_servers(&version, server.as_ref()).await?))?;
-            let form = format!("agentscope.{}", of_bytes(&bytes).trim_matches('"'));
-            Ok(tagged(&tag(&pointer, &form, server.as_ref()), "application/json", bytes))
-        }
+    if let Some(wanted) = wanted {
+        let form = wanted.form;
+        let made = async |pointer: &EnvironmentPointer, version| {
+            let body = match format {
+                Format::Mcp => tools_list(&app.pinned_tools(&version, server.as_ref()).await?),
+                Format::Json | Format::Yaml | Format::Agentscope => bytes(&wire::Version::from(version))?,
+            };
+            Ok::<_, Error>((tag(pointer, form, server.as_ref()), body))
+        };
+        return Ok(kept(&headers, &*app.live_bytes(wanted, has(&headers), made).await?));
     }
+    // These also say what the catalog and its servers are set to, which changes without a move.
+    let pointer = app.live(&environment, catalog.as_ref()).await?;
+    if format == Format::Yaml {
+        let document = app.export(&pointer.catalog, Some(pointer.version)).await?;
+        let form = format!("yaml.{}", of_bytes(document.as_bytes()).trim_matches('"'));
+        return Ok(tagged(&tag(&pointer, &form, None), "application/yaml", document));
+    }
+    let version = app.version(&pointer.catalog, pointer.version).await?;
+    let bytes = bytes(&tools_json(app.pinned_servers(&version, server.as_ref()).await?))?;
+    let form = format!("agentscope.{}", of_bytes(&bytes).trim_matches('"'));
+    Ok(tagged(&tag(&pointer, &form, server.as_ref()), "application/json", bytes))
 }
 
 /// The tag of what is live. Two versions may hold the same members in another order, or under another number.

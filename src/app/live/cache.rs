@@ -196,6 +196,14 @@ async fn hear(mut changes: PointerChanges, shared: &Shared) {
 }
 
 impl App {
+    /// What is live where that is certain without a look into the store. `has` says whether the caller has what a tag stands
+    /// for: whoever has something else may have it from a process that heard of a move before this one.
+    #[must_use]
+    pub fn live_kept(&self, wanted: &Wanted, has: impl Fn(&str) -> bool) -> Option<Arc<Ready>> {
+        let (ready, certain) = self.cache.shared.get(wanted)?;
+        (certain && std::str::from_utf8(&ready.tag).is_ok_and(has)).then_some(ready)
+    }
+
     /// What is live, as ready bytes. `has` says whether the caller has what a tag stands for; `made` makes the tag and the
     /// body.
     ///
@@ -209,14 +217,10 @@ impl App {
     ) -> Result<Arc<Ready>, E> {
         let shared = &self.cache.shared;
         self.cache.listen(&self.store);
-        let kept = shared.get(&wanted);
-        if let Some((ready, true)) = &kept {
-            // Whoever has something else may have it from a process that heard of a move before this one.
-            let newer = std::str::from_utf8(&ready.tag).is_ok_and(|tag| !has(tag));
-            if !newer {
-                return Ok(ready.clone());
-            }
+        if let Some(ready) = self.live_kept(&wanted, has) {
+            return Ok(ready);
         }
+        let kept = shared.get(&wanted);
         let changes = shared.changes.load(Ordering::SeqCst);
         let pointer = self.live(&wanted.environment, wanted.catalog.as_ref()).await?;
         let ready = match kept {
