@@ -54,7 +54,7 @@ fn statements(size: Size, postgres: bool) -> Vec<String> {
         }
     };
     let version = |n: &str| format!("'20' || (26 + ({n}) / 9000) || '.01.01.' || (1 + ({n}) % 9000)");
-    let ordinal = |n: &str| format!("((2026 + ({n}) / 9000) * 10000 + 101) * 1000000 + 1 + ({n}) % 9000");
+    let ordinal = |n: &str| format!("(2026 + ({n}) / 9000) * 10000000000 + 101000001 + ({n}) % 9000");
     let (listings, moves, events) = (history / 2, history / 4, history / 4);
     let (versions, drafts, decisions) = ((history / 1000).max(200), (history / 1000).max(200), history / 100);
     let tools = servers * 100;
