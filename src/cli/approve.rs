@@ -5,7 +5,7 @@ use super::{
     context::{Access, Context},
     render::safe,
 };
-use crate::{app::AppError, catalog::draft, name::CatalogName};
+use crate::{app::AppError, catalog::draft, json::Digest, name::CatalogName};
 
 /// Approve a draft: it becomes an immutable catalog version.
 #[derive(clap::Args)]
@@ -15,6 +15,9 @@ pub(super) struct Args {
     /// The draft, for example d-31.
     #[arg(value_parser = draft::number)]
     draft: i64,
+    /// What you saw it hold, as `show` says; refused where it was edited since. Default: what it holds now.
+    #[arg(long, value_name = "DIGEST")]
+    digest: Option<Digest>,
     /// Why; stands in the version.
     #[arg(long, value_name = "TEXT")]
     reason: String,
@@ -26,7 +29,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let actor = context.actor()?;
     let approved = context.with_app(Access::Read, async |app| {
-        app.approve(&args.catalog, args.draft, args.accept_breaking, &args.reason, &actor).await
+        let seen = args.digest.as_ref();
+        app.approve_seen(&args.catalog, args.draft, seen, args.accept_breaking, &args.reason, &actor).await
     });
     let approved = approved.map_err(|error| match error.code {
         // The flag is this face's word for it.

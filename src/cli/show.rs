@@ -92,7 +92,7 @@ fn written(review: &ReviewPage) -> String {
     if let Some(by) = &draft.decided_by {
         _ = write!(out, " by {}: {}", safe::word(by), safe::word(&draft.reason));
     }
-    out.push_str("\n\n");
+    _ = write!(out, "\nit holds {}\n\n", draft.digest);
     for member in &draft.content.members {
         let server = member.server.as_ref().map_or("", |s| s.as_str());
         _ = writeln!(

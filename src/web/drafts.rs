@@ -15,6 +15,7 @@ use crate::{
     app::{App, AppError},
     catalog::{Content, Draft, DraftStatus},
     diff::{Assumption, Bump, Finding, Report, ToolReport},
+    json::Digest,
     name::CatalogName,
 };
 
@@ -76,6 +77,8 @@ pub(super) struct Approve {
     reason: String,
     /// A ticked box is sent as `on`, an empty one not at all.
     accept_breaking: Option<String>,
+    /// What the page showed the draft to hold.
+    digest: Option<Digest>,
 }
 
 /// Approves, then shows the version.
@@ -84,7 +87,8 @@ pub(super) async fn approve_draft(
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     Form(form): Form<Approve>,
 ) -> Result<Response, Error> {
-    match app.approve(&catalog, draft.0, form.accept_breaking.is_some(), &form.reason, ACTOR).await {
+    let (seen, accept) = (form.digest.as_ref(), form.accept_breaking.is_some());
+    match app.approve_seen(&catalog, draft.0, seen, accept, &form.reason, ACTOR).await {
         Ok(approved) => Ok(see(&match approved.version {
             Some(version) => format!("/catalogs/{}/versions/{}", version.catalog, version.version),
             None => format!("/catalogs/{catalog}/drafts/{}", approved.draft),
@@ -97,6 +101,8 @@ pub(super) async fn approve_draft(
 pub(super) struct Reject {
     #[serde(default)]
     reason: String,
+    /// What the page showed the draft to hold.
+    digest: Option<Digest>,
 }
 
 /// Rejects, then shows the draft with the decision.
@@ -105,7 +111,7 @@ pub(super) async fn reject_draft(
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     Form(form): Form<Reject>,
 ) -> Result<Response, Error> {
-    match app.reject(&catalog, draft.0, &form.reason, ACTOR).await {
+    match app.reject_seen(&catalog, draft.0, form.digest.as_ref(), &form.reason, ACTOR).await {
         Ok(draft) => Ok(see(&format!("/catalogs/{}/drafts/{}", draft.catalog, draft.id))),
         Err(e) => shown(&app, &catalog, draft, None, Some(e), form.reason).await,
     }
