@@ -13,7 +13,7 @@ use axum::{
     routing::get,
 };
 use toolpact::{
-    app::{App, MoveRequest, Overrides, Place, SystemClock, view},
+    app::{App, MoveRequest, Overrides, Place, ReleaseRequest, SystemClock, view},
     catalog::MoveKind,
     http, web,
 };
@@ -187,10 +187,16 @@ async fn seen(server: &str) {
         }
         last.push(slowest.as_secs_f64() * 1e3);
         if kind == MoveKind::Rollback {
-            mover
-                .release_hold(&is("production"), None, None, generation + 1, "a bench", "bench")
-                .await
-                .expect("released");
+            let held = ReleaseRequest {
+                environment: is("production"),
+                catalog: None,
+                version: None,
+                generation: generation + 1,
+                reason: "a bench".to_owned(),
+                actor: "bench".to_owned(),
+                idempotency_key: None,
+            };
+            mover.release_hold(&held).await.expect("released");
         }
     }
     drop(replicas);
