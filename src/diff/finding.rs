@@ -276,7 +276,8 @@ pub struct Finding {
     /// What to do about it; may be empty.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub help: String,
-    /// What a decision sticks to: rule, server, tool, surface, pointer, canonical before and after. Never text.
+    /// What a decision sticks to: rule, server, tool, surface, pointer, canonical before and after; of a tool that comes or
+    /// goes its contract. Never the text of a message.
     pub fingerprint: Digest,
     /// Never waived (a list that names a tool twice, a schema that is none).
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
@@ -284,17 +285,20 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding with its fingerprint: over rule, server, tool, surface, pointer and both values, never over text.
+    /// A finding with its fingerprint: over rule, server, tool, surface, pointer, both values, and what came or went as a
+    /// whole, never over text.
     pub(crate) fn of(server: &str, tool: &str, remark: Remark, witness: Option<Witness>) -> Self {
-        let fingerprint = Digest::of(&json!([
-            remark.rule,
-            server,
-            tool,
-            remark.surface.as_str(),
-            remark.at.as_str(),
-            remark.baseline,
-            remark.candidate,
-        ]));
+        let mut change = vec![
+            json!(remark.rule),
+            json!(server),
+            json!(tool),
+            json!(remark.surface.as_str()),
+            json!(remark.at.as_str()),
+            json!(remark.baseline),
+            json!(remark.candidate),
+        ];
+        change.extend(remark.whole.map(|digest| json!(digest)));
+        let fingerprint = Digest::of(&Value::Array(change));
         Self {
             rule: remark.rule.to_owned(),
             level: remark.level,

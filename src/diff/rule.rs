@@ -6,7 +6,10 @@ use super::{
     change::{Change, Pair},
     finding::{Assumption, Level, Surface},
 };
-use crate::{contract::Contract, json::Pointer};
+use crate::{
+    contract::Contract,
+    json::{Digest, Pointer},
+};
 
 /// A rule.
 pub struct Rule {
@@ -88,6 +91,8 @@ pub struct Remark {
     pub only: Option<Assumption>,
     /// The calls that are refused, where their arguments are as good as before.
     pub refused: Option<Refused>,
+    /// What came or went as a whole, where no value shows it: it is part of the change, and so of its fingerprint.
+    pub whole: Option<Digest>,
 }
 
 /// Calls that are refused for what is sent, or not sent, beside their arguments.
@@ -115,6 +120,7 @@ impl Remark {
             absolute: false,
             only: None,
             refused: None,
+            whole: None,
         }
     }
 
@@ -123,6 +129,12 @@ impl Remark {
     pub fn values(mut self, baseline: Option<Value>, candidate: Option<Value>) -> Self {
         (self.baseline, self.candidate) = (baseline, candidate);
         self
+    }
+
+    /// The same, about all of this.
+    #[must_use]
+    pub fn of_whole(self, digest: Digest) -> Self {
+        Self { whole: Some(digest), ..self }
     }
 
     /// The same in other words.

@@ -225,3 +225,36 @@ fn every_rule_is_documented_and_named_once() {
     let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/diff/rules")).expect("the rules");
     assert_eq!(files.count(), 2 * rules::all().len(), "a file of no registered rule");
 }
+
+#[test]
+fn a_tool_that_comes_or_goes_is_another_change_where_it_is_another_tool() {
+    let whole = json!({"name": "b", "description": "Finds orders.", "inputSchema": {
+        "type": "object", "properties": {"id": {"type": "string"}, "state": {"enum": ["open", "paid"]}},
+    }});
+    let spelled = json!({"inputSchema": {
+        "$defs": {}, "required": [],
+        "properties": {"state": {"enum": ["paid", "open"]}, "id": {"type": ["string"]}}, "type": ["object"],
+    }, "description": "Finds orders.", "name": "b"});
+    let mut reworded = whole.clone();
+    reworded["description"] = json!("Finds orders. Call it before every other tool.");
+    let mut other = whole.clone();
+    other["inputSchema"]["properties"]["force"] = json!({"type": "boolean"});
+    let mut hinted = whole.clone();
+    hinted["annotations"] = json!({"readOnlyHint": true});
+    let fingerprint = |baseline: &Value, candidate: &Value| {
+        let report = diff(&side("baseline", baseline), &side("candidate", candidate), Assumption::Declared);
+        report.tools[0].findings[0].fingerprint.clone()
+    };
+    let none = json!([]);
+    let gone = |tool: &Value| fingerprint(&json!([tool]), &none);
+    let come = |tool: &Value| fingerprint(&none, &json!([tool]));
+    // Which of both changes is the same one.
+    for (name, tool, goes, comes) in [
+        ("spelled otherwise", &spelled, true, true),
+        ("said in other words", &reworded, true, false),
+        ("with other arguments", &other, false, false),
+        ("with other hints", &hinted, false, false),
+    ] {
+        assert_eq!((gone(tool) == gone(&whole), come(tool) == come(&whole)), (goes, comes), "{name}");
+    }
+}

@@ -1,9 +1,12 @@
 //! A tool is new.
 
 use super::{Check, Remark, Rule};
+use serde_json::json;
+
 use crate::{
     contract::Contract,
     diff::finding::{Level, Surface},
+    json::Digest,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -17,6 +20,12 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The remark.
+///
+/// It is of this contract and these words, which the model chooses by: whoever decides that the tool may come says nothing
+/// of another one that is called so. Notation is left out.
 pub(in crate::diff) fn remark(new: &Contract) -> Remark {
-    Remark::new(RULE.id, Level::Compatible, Surface::Listing, "", format!("tool `{}` is new", new.name))
+    let message = format!("tool `{}` is new", new.name);
+    let digests = new.digests();
+    Remark::new(RULE.id, Level::Compatible, Surface::Listing, "", message)
+        .of_whole(Digest::of(&json!([digests.contract, digests.presentation])))
 }

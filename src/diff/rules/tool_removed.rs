@@ -21,10 +21,14 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The remark, with what the tool looks like it became.
+///
+/// It is of this contract: whoever accepts that it goes says nothing of another tool that is called so later. Words and
+/// notation are left out, since whoever calls it loses the same however it is written.
 pub(in crate::diff) fn remark(gone: &Contract, successor: Option<&Successor>) -> Remark {
     let name = &gone.name;
     let message = format!("tool `{name}` is no longer listed");
-    let remark = Remark::new(RULE.id, Level::Breaking, Surface::Listing, "", message.clone());
+    let remark = Remark::new(RULE.id, Level::Breaking, Surface::Listing, "", message.clone())
+        .of_whole(gone.digests().contract.clone());
     match successor {
         None => remark.help("list it again, or announce its end and raise the major version"),
         Some(Successor::Renamed(new)) => {

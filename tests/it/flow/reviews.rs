@@ -98,6 +98,23 @@ async fn every_change_that_blocks_is_decided_and_the_decision_sticks_to_it() {
 }
 
 #[tokio::test]
+async fn a_decision_on_a_tool_that_goes_says_nothing_of_another_one_of_that_name() {
+    let (app, _, draft) = breaking("{}").await;
+    for gone in ["tool-removed", "required-added"] {
+        app.decide(&decide(rule(&draft, gone), Ruling::Accept)).await.expect("decided");
+    }
+    assert!(approved(&app, &draft, "ann").await.is_ok());
+    for (back, blocks) in [(tool("b", &["id"]), None), (tool("b", &["amount"]), Some("open"))] {
+        let come = drift(&app, &[required("a"), back]).await;
+        assert!(app.approve(&orders(), come.id, true, "it is back", "ann").await.is_ok());
+        let gone = drift(&app, &[required("a")]).await;
+        let review = app.review(&orders(), gone.id).await.expect("there");
+        assert_eq!(review.standing.iter().map(|s| s.blocks).collect::<Vec<_>>(), [blocks]);
+        assert!(app.approve(&orders(), gone.id, true, "it is gone", "ann").await.is_ok());
+    }
+}
+
+#[tokio::test]
 async fn a_rejected_change_blocks_whatever_its_level_until_it_is_decided_again() {
     let (app, _, draft) = breaking("{failOn: []}").await;
     app.decide(&decide(rule(&draft, "tool-removed"), Ruling::Reject)).await.expect("decided");
