@@ -706,10 +706,11 @@ pub trait Answers: Send + Sync {
         kept_since: DateTime<Utc>,
         given_up: DateTime<Utc>,
     ) -> Result<Begun>;
-    /// Keeps the answer to a request that was begun.
-    async fn finish_answer(&self, key: &str, answer: KeptAnswer) -> Result<()>;
-    /// Gives a key back.
-    async fn forget_answer(&self, key: &str) -> Result<()>;
+    /// Keeps the answer to a request that was begun. Writes nothing where the key is another request's by now: one that
+    /// comes late has no say over it.
+    async fn finish_answer(&self, key: &str, request: &Digest, answer: KeptAnswer) -> Result<()>;
+    /// Gives the key of a request back, where it still is this request's.
+    async fn forget_answer(&self, key: &str, request: &Digest) -> Result<()>;
 }
 
 /// Which listings are kept, whatever holds them. A listing stays where one of these says so.

@@ -1,7 +1,9 @@
 //! What was answered under an `Idempotency-Key`, so that a request that is sent twice is done once, whichever process it
-//! reaches and whatever ended in between.
+//! reaches.
 //!
-//! A pointer move keeps its own answer inside its transaction as well, and for ever.
+//! The answer is kept after the work, not with it: where the process ends in between, the same request is done again once
+//! its first try is given up. Pointer moves and releases of holds are not: they keep their own answer inside their
+//! transaction as well, and for ever.
 
 use chrono::TimeDelta;
 
@@ -12,8 +14,9 @@ use crate::json::Digest;
 
 /// How long an answer is kept.
 const KEPT: TimeDelta = TimeDelta::hours(24);
-/// After this, whoever worked on a request without an answer is taken to be gone: no request takes as long.
-const GIVEN_UP: TimeDelta = TimeDelta::minutes(5);
+/// After this, whoever worked on a request without an answer is taken to be gone: longer than a request may take that asks
+/// many servers one after the other.
+const GIVEN_UP: TimeDelta = TimeDelta::minutes(15);
 
 impl App {
     /// Takes a key for a request, known by the digest of all that makes it this request.
@@ -25,19 +28,24 @@ impl App {
         Ok(self.store.begin_answer(key, request, now, now - KEPT, now - GIVEN_UP).await?)
     }
 
-    /// Keeps the answer to a request that was begun.
+    /// Keeps the answer to a request that was begun; nowhere, where the key belongs to another one by now.
     ///
     /// # Errors
     /// Where the store fails.
-    pub async fn finish_answer(&self, key: &str, answer: KeptAnswer) -> Result<(), AppError> {
-        Ok(self.store.finish_answer(key, answer).await?)
+    pub async fn finish_answer(
+        &self,
+        key: &str,
+        request: &Digest,
+        answer: KeptAnswer,
+    ) -> Result<(), AppError> {
+        Ok(self.store.finish_answer(key, request, answer).await?)
     }
 
-    /// Gives a key back: nothing was done under it that a second try must not do.
+    /// Gives the key of a request back: nothing was done under it that a second try must not do.
     ///
     /// # Errors
     /// Where the store fails.
-    pub async fn forget_answer(&self, key: &str) -> Result<(), AppError> {
-        Ok(self.store.forget_answer(key).await?)
+    pub async fn forget_answer(&self, key: &str, request: &Digest) -> Result<(), AppError> {
+        Ok(self.store.forget_answer(key, request).await?)
     }
 }

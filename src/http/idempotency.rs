@@ -2,8 +2,9 @@
 //!
 //! The key belongs to the first request that it came with: to its route, its query and its body. The same again gets the
 //! stored answer, another one is refused, and one that comes while the first is worked on is told to wait. Kept is what
-//! was done, and a 400, which the request alone decides; every other refusal may be right a minute later. A pointer move
-//! keeps its answer in its own transaction as well, so that a retry after a crash is still no second move.
+//! was done, and a 400, which the request alone decides; every other refusal may be right a minute later. What a crash leaves
+//! between the work and the keeping of its answer is done again once it is given up; a pointer move and the release of a
+//! hold keep their answer in their own transaction as well, so that a retry is no second one even then.
 
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -75,7 +76,8 @@ async fn with_key(
 ) -> Result<Response, Error> {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, most(parts.uri.path())).await.map_err(|_| Error::BodyTooLarge)?;
-    match app.begin_answer(&key, &digest(&parts, &body)).await? {
+    let digest = digest(&parts, &body);
+    match app.begin_answer(&key, &digest).await? {
         Begun::Fresh => {}
         Begun::InFlight => return Err(Error::InFlight),
         Begun::Answered(answer) => return Ok(again(answer)),
@@ -86,16 +88,16 @@ async fn with_key(
     }
     // On a task of its own: a caller that hangs up must not leave the work half done and the key taken.
     let request = Request::from_parts(parts, Body::from(body));
-    let (id, worker, worked) = (request_id::current(), app.clone(), key.clone());
+    let (id, worker, worked) = (request_id::current(), app.clone(), (key.clone(), digest.clone()));
     let work = async move {
         let response = next.run(request).await;
-        keep(&worker, &worked, response).await
+        keep(&worker, &worked.0, &worked.1, response).await
     };
     let task = tokio::spawn(request_id::carried(id, work).in_current_span());
     match task.await {
         Ok(response) => response,
         Err(e) => {
-            app.forget_answer(&key).await?;
+            app.forget_answer(&key, &digest).await?;
             match e.try_into_panic() {
                 // The layer for panics says what there is to say.
                 Ok(panic) => std::panic::resume_unwind(panic),
@@ -116,9 +118,9 @@ fn digest(parts: &Parts, body: &Bytes) -> Digest {
     Digest::of_bytes(&[actor, head.as_bytes(), seen, b"\n", kind, b"\n\n", body].concat())
 }
 
-async fn keep(app: &App, key: &str, response: Response) -> Result<Response, Error> {
+async fn keep(app: &App, key: &str, request: &Digest, response: Response) -> Result<Response, Error> {
     if !response.status().is_success() && response.status() != StatusCode::BAD_REQUEST {
-        app.forget_answer(key).await?;
+        app.forget_answer(key, request).await?;
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
@@ -133,7 +135,7 @@ async fn keep(app: &App, key: &str, response: Response) -> Result<Response, Erro
         body: body.to_vec(),
     };
     // The work is done, whether or not a retry will learn so.
-    if let Err(e) = app.finish_answer(key, answer).await {
+    if let Err(e) = app.finish_answer(key, request, answer).await {
         tracing::error!(error = %e, "an answer could not be kept under its key");
     }
     Ok(Response::from_parts(parts, Body::from(body)))

@@ -53,7 +53,11 @@ pub(crate) async fn empty() -> App {
 
 /// The story. The draft that waits is d-4 of `shop`; production is at generation 3 with 2026.11.28 held.
 pub(crate) async fn story() -> App {
-    let store = crate::database::store().await;
+    story_over(&crate::database::store().await).await
+}
+
+/// The story, over this store.
+pub(crate) async fn story_over(store: &Arc<dyn Store>) -> App {
     let clock = StandingClock::at("2026-11-26T09:00:00Z");
     let app = App::new(store.clone(), clock.clone());
     let shop: CatalogName = name("shop");
@@ -106,7 +110,7 @@ pub(crate) async fn story() -> App {
         held: Held::default(),
     };
     app.record(&name("billing"), failed, "poller").await.expect("a failed listing is recorded");
-    draft(&store, &shop, second.version, content, report(), clock.now()).await;
+    draft(store, &shop, second.version, content, report(), clock.now()).await;
     clock.set("2026-11-30T12:00:00Z");
     app
 }

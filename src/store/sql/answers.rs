@@ -64,21 +64,28 @@ impl Answers for Database {
         Ok(begun)
     }
 
-    async fn finish_answer(&self, key: &str, answer: KeptAnswer) -> Result<()> {
+    async fn finish_answer(&self, key: &str, request: &Digest, answer: KeptAnswer) -> Result<()> {
         let mut tx = self.write().await?;
-        sqlx::query("UPDATE answers SET status = $1, headers = $2, body = $3 WHERE key = $4")
-            .bind(i64::from(answer.status))
-            .bind(to_json("kept headers", &answer.headers)?)
-            .bind(answer.body)
-            .bind(key)
-            .execute(&mut *tx)
-            .await?;
+        sqlx::query(
+            "UPDATE answers SET status = $1, headers = $2, body = $3 WHERE key = $4 AND request = $5",
+        )
+        .bind(i64::from(answer.status))
+        .bind(to_json("kept headers", &answer.headers)?)
+        .bind(answer.body)
+        .bind(key)
+        .bind(request.as_str())
+        .execute(&mut *tx)
+        .await?;
         Ok(tx.commit().await?)
     }
 
-    async fn forget_answer(&self, key: &str) -> Result<()> {
+    async fn forget_answer(&self, key: &str, request: &Digest) -> Result<()> {
         let mut tx = self.write().await?;
-        sqlx::query("DELETE FROM answers WHERE key = $1").bind(key).execute(&mut *tx).await?;
+        sqlx::query("DELETE FROM answers WHERE key = $1 AND request = $2")
+            .bind(key)
+            .bind(request.as_str())
+            .execute(&mut *tx)
+            .await?;
         Ok(tx.commit().await?)
     }
 }
