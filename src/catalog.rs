@@ -506,7 +506,7 @@ impl Probed {
         let listed = |tools: &[String]| tools.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
         match self.answer {
             ProbeAnswer::Serves => format!("server `{server}` serves what is pinned"),
-            ProbeAnswer::Unregistered => format!("server `{server}` is not registered, so it was not asked"),
+            ProbeAnswer::Unregistered => format!("server `{server}` is not registered, so nobody was asked"),
             ProbeAnswer::Unreachable => format!("server `{server}` could not be listed: {}", self.message),
             ProbeAnswer::Differs => {
                 let changed =

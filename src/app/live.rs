@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{App, AppError, Kind, check::computed, view};
 use crate::{
     catalog::{
-        EnvironmentPointer, ServerSource, Version,
+        EnvironmentPointer, Move, ServerSource, Version,
         verify::{Verification, verify},
     },
     name::{CatalogName, EnvironmentName, ServerName},
@@ -174,7 +174,15 @@ impl App {
     /// # Errors
     /// Where the store fails.
     pub async fn is_answered(&self, key: &str) -> Result<bool, AppError> {
-        Ok(self.store.answered(key).await?.is_some())
+        Ok(self.answered_move(key).await?.is_some())
+    }
+
+    /// The move that was made under this key, by whatever request; of a release the one that its pointer stood at.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn answered_move(&self, key: &str) -> Result<Option<Move>, AppError> {
+        Ok(self.store.answered(key).await?.map(|(_, made)| made))
     }
 }
 

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::{
-    App, AppError, Kind, MoveRequest,
+    App, AppError, Kind, MoveRequest, Overrides,
     check::compared,
     earlier,
     environments::frozen_place,
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     catalog::{
         Catalog, CatalogVersion, EnvironmentPointer, EnvironmentPolicy, Grounds, Move, MoveKind, Policy,
-        ProbeAnswer, Version,
+        ProbeAnswer, Probed, Version,
         policy::{Against, Probe},
         review::{Cause, Decisions, blockers},
     },
@@ -272,20 +272,9 @@ impl App {
         // not as they should be, without asking them.
         if kind == MoveKind::Promote && wanted != Probe::Skip && !gates.iter().any(GateCheck::blocks) {
             grounds.probed = self.probed(&target, demands).await?;
-            let found = |p: &&crate::catalog::Probed| {
-                matches!(p.answer, ProbeAnswer::Differs | ProbeAnswer::Unreachable)
-            };
             let required = wanted == Probe::Require;
-            if let Some(first) = grounds.probed.iter().find(found).filter(|_| required) {
-                let message = format!("version {} is not what is served: {}", target.version, first.told());
-                let help = "deploy the release that the version came from, or draft from what is served; or record what \
-                            the servers serve and go on";
-                gates.push(
-                    GateCheck::failed("not-served", message, help).overridden(request.overrides.record_probe),
-                );
-            } else {
-                gates.push(GateCheck::passed("not-served", "no server was found to serve something else"));
-            }
+            let insisted = request.overrides.record_probe;
+            gates.push(served(target.version, &grounds.probed, demands, required, insisted));
         }
         grounds.overridden = gates.iter().filter(|g| g.overridden).map(|g| g.code.to_owned()).collect();
         let preflight = Preflight {
@@ -582,11 +571,58 @@ pub(super) fn stale(
 }
 
 /// What a retry has to repeat to be the same request: what was sent, not what it came to. A catalog that was left out
-/// may have to be named by now.
+/// may have to be named by now. What is not insisted on is left out, as it was before there was anything to insist on:
+/// keys are kept for ever.
 fn fingerprint(kind: MoveKind, request: &MoveRequest) -> Digest {
-    Digest::of(&json!({
+    let mut sent = json!({
         "kind": kind, "environment": request.environment, "catalog": request.catalog, "version": request.version,
         "generation": request.generation, "reason": request.reason, "actor": request.actor,
-        "overrides": request.overrides,
-    }))
+    });
+    if request.overrides != Overrides::default() {
+        sent["overrides"] = json!(request.overrides);
+    }
+    Digest::of(&sent)
+}
+
+/// The gate of what was asked of servers; `insisted` is whether what they serve is to be recorded and no more.
+fn served(
+    version: CatalogVersion,
+    probed: &[Probed],
+    demands: Option<&EnvironmentPolicy>,
+    required: bool,
+    insisted: bool,
+) -> GateCheck {
+    const CODE: &str = "not-served";
+    // Who is named to serve an environment has to be there; of all others nobody has to know anything.
+    let named = |p: &&Probed| demands.is_some_and(|d| d.servers.contains_key(&p.server));
+    let unasked = || probed.iter().filter(|p| p.answer == ProbeAnswer::Unregistered);
+    let wrong = probed.iter().find(|p| matches!(p.answer, ProbeAnswer::Differs | ProbeAnswer::Unreachable));
+    match (wrong, unasked().find(named)) {
+        (Some(wrong), _) if required => GateCheck::failed(
+            CODE,
+            format!("version {version} is not what is served: {}", wrong.told()),
+            "deploy the release that the version came from, or draft from what is served; or record what the servers \
+             serve and go on",
+        )
+        .overridden(insisted),
+        (None, Some(missing)) if required => GateCheck::failed(
+            CODE,
+            format!("whether version {version} is what is served is not known: {}", missing.told()),
+            "register that server, or mend the name under `servers` of the environment in the catalog's settings; or go on \
+             without knowing",
+        )
+        .overridden(insisted),
+        (Some(wrong), _) => GateCheck::passed(CODE, format!("nothing has to be served here; {}", wrong.told())),
+        (None, _) => {
+            let mut said = match probed.iter().any(|p| p.answer != ProbeAnswer::Unregistered) {
+                true => vec!["no server was found to serve something else".to_owned()],
+                false => Vec::new(),
+            };
+            said.extend(unasked().map(Probed::told));
+            if said.is_empty() {
+                said.push("no server is pinned, so nobody was asked".to_owned());
+            }
+            GateCheck::passed(CODE, said.join("; "))
+        }
+    }
 }

@@ -71,12 +71,16 @@ impl App {
             let message = format!("{}: {}", listing.outcome, listing.evidence.message);
             return Ok(answer(ProbeAnswer::Unreachable, message));
         }
-        let mut served: HashMap<String, Digest> = HashMap::new();
+        // Of a name that is listed with different contents nobody knows which one a call meets: nothing.
+        let mut served: HashMap<String, Option<Digest>> = HashMap::new();
         for tool in &listing.tools {
             match Contract::of(tool) {
                 Ok(contract) => {
-                    let raw = contract.digests().raw.clone();
-                    served.entry(contract.name).or_insert(raw);
+                    let raw = Some(contract.digests().raw.clone());
+                    let known = served.entry(contract.name).or_insert_with(|| raw.clone());
+                    if *known != raw {
+                        *known = None;
+                    }
                 }
                 Err(e) => return Ok(answer(ProbeAnswer::Unreachable, e.to_string())),
             }
@@ -85,7 +89,7 @@ impl App {
         for (tool, raw) in pinned {
             match served.get(&tool) {
                 None => missing.push(tool),
-                Some(now) if *now != raw => changed.push(tool),
+                Some(now) if now.as_ref() != Some(&raw) => changed.push(tool),
                 Some(_) => {}
             }
         }

@@ -39,7 +39,7 @@ pub(super) struct Args {
 pub(super) struct MoveArgs {
     #[command(flatten)]
     pub(super) pointer: Args,
-    /// Makes a retry safe: the same key and request give the first answer again.
+    /// Makes a retry safe: the same key and request give the first answer again, also where no generation is given.
     #[arg(long, value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
     /// Say what stands in the way, what changes and which server releases belong to it; move nothing.
@@ -98,6 +98,21 @@ pub(super) struct Resolved {
 }
 
 impl MoveArgs {
+    /// What the first try under the same key was asked for, as far as this one leaves it open: the pointer has moved since,
+    /// so to read it again would make another request of the same words. Whether they are the same is not told here.
+    async fn retried(&self, app: &App) -> Result<Option<Resolved>, AppError> {
+        let Some(key) = self.idempotency_key.as_deref() else { return Ok(None) };
+        if self.dry_run || self.pointer.generation.is_some() {
+            return Ok(None);
+        }
+        Ok(app.answered_move(key).await?.map(|made| {
+            let generation = made.generation - 1;
+            let note = format!("generation {generation}; made before, under the same key");
+            let catalog = self.pointer.catalog.clone().or(Some(made.catalog));
+            Resolved { catalog, generation, note }
+        }))
+    }
+
     /// The request for a move to `version`, and the note on its generation.
     pub(super) async fn request(
         &self,
@@ -106,7 +121,10 @@ impl MoveArgs {
         actor: String,
         overrides: Overrides,
     ) -> Result<(MoveRequest, String), AppError> {
-        let Resolved { catalog, generation, note } = self.pointer.resolved(app).await?;
+        let Resolved { catalog, generation, note } = match self.retried(app).await? {
+            Some(before) => before,
+            None => self.pointer.resolved(app).await?,
+        };
         let request = MoveRequest {
             environment: self.pointer.environment.clone(),
             catalog,

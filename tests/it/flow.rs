@@ -14,9 +14,11 @@ mod sweep;
 
 use std::sync::Arc;
 
+use serde_json::json;
 use toolpact::{
-    app::{App, AppError, Kind, MoveRequest},
+    app::{App, AppError, Kind, MoveRequest, Overrides},
     catalog::{CatalogVersion, MoveKind},
+    json::Digest,
     name::CatalogName,
     store::Store,
 };
@@ -296,6 +298,22 @@ async fn a_retry_without_a_catalog_is_answered_though_there_are_two_by_now() {
     assert_eq!(app.promote(&request).await.expect("answered again"), answer);
     let named = MoveRequest { catalog: Some(orders()), ..request };
     assert_eq!(refused(app.promote(&named).await).1, "idempotency-key-reused");
+}
+
+#[tokio::test]
+async fn a_key_that_was_kept_before_there_was_anything_to_insist_on_is_good() {
+    let (app, store) = two_versions().await;
+    let request = MoveRequest { idempotency_key: Some("k1".to_owned()), ..to("production", first(), 0) };
+    app.promote(&request).await.expect("promoted");
+    let sent = json!({
+        "kind": "promote", "environment": "production", "catalog": null, "version": "2026.11.30", "generation": 0,
+        "reason": "because", "actor": "ann",
+    });
+    let (kept, _) = store.answered("k1").await.expect("it answers").expect("it was kept");
+    assert_eq!(kept, Digest::of(&sent));
+    let insists = Overrides { record_probe: true, ..Overrides::default() };
+    let other = MoveRequest { overrides: insists, ..request };
+    assert_eq!(refused(app.promote(&other).await).1, "idempotency-key-reused");
 }
 
 #[tokio::test]

@@ -78,6 +78,39 @@ fn from_a_server_to_production_and_back() {
 const BREAKING: &str = "3";
 
 #[test]
+fn a_retry_under_a_key_is_the_first_answer_though_the_pointer_has_moved() {
+    let (user, first) = live();
+    user.run(&demo(&["snapshot", "shop"], BREAKING)).code(PASSED);
+    let second = version_in(
+        &user.run(&["approve", "orders", "d-2", "--reason", "x", "--accept-breaking"]).code(PASSED).stdout,
+    );
+    let promote = |to: &str, more: &[&str]| {
+        let mut args = vec!["promote", "production", to, "--reason", "go", "--idempotency-key", "k-1"];
+        args.extend(more);
+        user.run(&args)
+    };
+    let moved = promote(&second, &[]).code(PASSED);
+    assert!(moved.stdout.contains("generation 2 (was generation 1, made by ann"), "{}", moved.stdout);
+    // What is rehearsed is what would happen now.
+    let rehearsed = promote(&second, &["--dry-run"]).code(BLOCKED);
+    assert!(rehearsed.stderr.contains("is live in `production` already"), "{}", rehearsed.stderr);
+    user.run(&["rollback", "production", &first, "--reason", "errors rise"]).code(PASSED);
+    let again = promote(&second, &[]).code(PASSED);
+    assert!(
+        again.stdout.contains("generation 2 (was generation 1; made before, under the same key)"),
+        "{}",
+        again.stdout
+    );
+    assert!(user.run(&["status"]).stdout.contains("generation 3"), "nothing moved");
+    for (to, more) in
+        [(&first, &[] as &[&str]), (&second, &["--record-probe"]), (&second, &["--generation", "3"])]
+    {
+        let other = promote(to, more).code(BLOCKED);
+        assert!(other.stderr.contains("idempotency key"), "{more:?}: {}", other.stderr);
+    }
+}
+
+#[test]
 fn an_export_applies_elsewhere() {
     let (user, version) = live();
     let document = user.run(&["export", &format!("orders@{version}")]).code(PASSED).stdout;

@@ -270,6 +270,54 @@ async fn an_environment_may_be_served_by_another_server() {
     assert_eq!(skipped.grounds.probed, []);
 }
 
+/// The words of the gate that asks what is served.
+async fn said_of_servers(app: &App, kind: MoveKind, request: &MoveRequest) -> String {
+    let preflight = app.preflight(kind, request).await.expect("examined");
+    let gate = preflight.gates.into_iter().find(|g| g.code == "not-served");
+    gate.map(|g| format!("{}{}", if g.passed { "" } else { "NOT " }, g.message)).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_server_that_is_named_to_serve_an_environment_has_to_be_registered() {
+    let (app, _) = two_versions(
+        "{production: {servers: {orders: typo}}, staging: {probe: record, servers: {orders: typo}}, dev: {}}",
+    )
+    .await;
+    let unknown = "server `typo` is not registered, so nobody was asked";
+    for (environment, said) in [
+        ("production", format!("NOT whether version 2026.11.30 is what is served is not known: {unknown}")),
+        ("staging", unknown.to_owned()),
+        // Whoever names no server need not register one.
+        ("dev", "server `orders` is not registered, so nobody was asked".to_owned()),
+    ] {
+        let request = to(environment, first(), 0);
+        assert_eq!(said_of_servers(&app, MoveKind::Promote, &request).await, said, "{environment}");
+    }
+    assert_eq!(refuses(&app, MoveKind::Promote, &to("production", first(), 0)).await.1, "not-served");
+    let moved = app.promote(&insisting(to("production", first(), 0), RECORD)).await.expect("recorded");
+    assert_eq!(moved.grounds.overridden, ["not-served"]);
+    app.promote(&to("dev", first(), 0)).await.expect("promoted");
+}
+
+#[tokio::test]
+async fn a_name_that_is_listed_with_different_contents_serves_nothing() {
+    let (app, _) = two_versions("{staging: {probe: record}}").await;
+    let (a, b) = (tool("a", &["id"]), tool("b", &[]));
+    let request = to("production", first(), 0);
+    for (listed, said) in [
+        ([a.clone(), b.clone(), a.clone()], "no server was found to serve something else"),
+        (
+            [a.clone(), b.clone(), tool("a", &["other"])],
+            "NOT version 2026.11.30 is not what is served: server `orders` serves otherwise `a`",
+        ),
+    ] {
+        serves(&app, "orders", &listed).await;
+        assert_eq!(said_of_servers(&app, MoveKind::Promote, &request).await, said);
+    }
+    let recorded = said_of_servers(&app, MoveKind::Promote, &to("staging", first(), 0)).await;
+    assert_eq!(recorded, "nothing has to be served here; server `orders` serves otherwise `a`");
+}
+
 #[tokio::test]
 async fn what_cannot_be_compared_is_not_promoted_where_something_is_demanded() {
     let (app, _) = two_versions("{production: {}}").await;
