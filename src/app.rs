@@ -236,18 +236,63 @@ fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     cause.to_string()
 }
 
-/// A reason given by a person; never empty, and without U+0000, which PostgreSQL has in no text.
-fn reason(text: &str) -> Result<String, AppError> {
-    let text = text.trim();
-    if text.is_empty() {
+/// A reason given by a person; never empty.
+fn reason(said: &str) -> Result<String, AppError> {
+    if said.trim().is_empty() {
         let help = "say why, for whoever reads the history";
         return Err(AppError::new(Kind::Invalid, "empty-reason", "the reason is empty").help(help));
     }
-    if text.contains('\0') {
-        let message = "the reason holds U+0000, which not every database can keep";
-        return Err(AppError::new(Kind::Invalid, "invalid-reason", message).help("write it without"));
+    text(("reason", "invalid-reason"), said, Text::Prose)
+}
+
+/// Who answers for a waiver.
+fn owner(said: &str) -> Result<String, AppError> {
+    text(("owner", "invalid-owner"), said, Text::Name)
+}
+
+/// The name of whoever acts.
+///
+/// # Errors
+/// Where it is empty, has more than 100 characters, or one that does not show.
+pub fn actor(said: &str) -> Result<String, AppError> {
+    text(("actor's name", "invalid-actor"), said, Text::Name)
+}
+
+/// What a person writes: how much, and in which characters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text {
+    /// Sentences, of at most 4,000 bytes.
+    Prose,
+    /// 1 to 100 characters of one line.
+    Name,
+}
+
+/// A text given by a person, without the space around it and never with U+0000, which PostgreSQL has in no text.
+fn text((what, code): (&str, &'static str), said: &str, kind: Text) -> Result<String, AppError> {
+    const PROSE_BYTES: usize = 4_000;
+    const NAME_CHARACTERS: usize = 100;
+    let said = said.trim();
+    let (bytes, characters) = (said.len(), said.chars().count());
+    let refused = |cause: String, help: &str| {
+        Err(AppError::new(Kind::Invalid, code, format!("the {what} {cause}")).help(help))
+    };
+    if said.contains('\0') {
+        return refused("holds U+0000, which not every database can keep".to_owned(), "write it without");
     }
-    Ok(text.to_owned())
+    match kind {
+        Text::Prose if bytes > PROSE_BYTES => {
+            let cause = format!("has {bytes} bytes; at most {PROSE_BYTES} are kept");
+            refused(cause, "say it in fewer words, or say where more is written")
+        }
+        Text::Name if !(1..=NAME_CHARACTERS).contains(&characters) => {
+            let cause = format!("has {characters} characters, not 1 to {NAME_CHARACTERS}");
+            refused(cause, "give a name that readers of the history know")
+        }
+        Text::Name if said.chars().any(char::is_control) => {
+            refused("holds a control character".to_owned(), "write it without")
+        }
+        Text::Prose | Text::Name => Ok(said.to_owned()),
+    }
 }
 
 /// A time as messages show it.

@@ -1,5 +1,7 @@
 //! Environments: where they point, what is held and what is frozen there.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::{
@@ -113,6 +115,21 @@ impl App {
         Ok(here)
     }
 
+    /// Whether an environment is one: something is live there, or the settings of a catalog name it. What is decided for
+    /// any other name would protect nothing.
+    pub(super) async fn known_environment(&self, name: &EnvironmentName) -> Result<(), AppError> {
+        let mut known: BTreeSet<EnvironmentName> =
+            self.store.pointers().await?.into_iter().map(|p| p.environment).collect();
+        for catalog in self.store.catalogs().await? {
+            known.extend(catalog.environments.into_keys());
+        }
+        if known.contains(name) {
+            return Ok(());
+        }
+        let known: Vec<String> = known.into_iter().map(Into::into).collect();
+        Err(AppError::unknown("environment", "unknown-environment", name.as_str(), &known))
+    }
+
     /// The error for a pointer that was never set: no such environment, or not for this catalog.
     pub(super) async fn never_used(
         &self,
@@ -127,7 +144,7 @@ impl App {
     /// Freezes an environment, or one catalog in it: nothing moves there until it is unfrozen, but for an emergency.
     ///
     /// # Errors
-    /// Where it is frozen already, or the catalog does not exist.
+    /// Where it is frozen already, the catalog does not exist, or nothing names such an environment.
     pub async fn freeze(
         &self,
         environment: &EnvironmentName,
@@ -139,6 +156,7 @@ impl App {
         if let Some(catalog) = catalog {
             self.known_catalog(catalog).await?;
         }
+        self.known_environment(environment).await?;
         let data = json!({ "catalog": catalog, "reason": why });
         let event = self.event(actor, "environment.frozen", format!("environment/{environment}"), data);
         let freeze = Freeze {

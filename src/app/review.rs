@@ -1,6 +1,6 @@
 //! Reviews: decisions on changes, approvals, remarks and edits, and how a draft ends.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use json_patch::PatchOperation;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     App, AppError, Kind,
     drafts::Judged,
-    reason,
+    owner, reason,
     view::{Approved, ReviewPage, Standing},
 };
 use crate::{
@@ -27,6 +27,8 @@ use crate::{
 
 /// A remark longer than this is a document of its own.
 const MAX_COMMENT: usize = 10_000;
+/// The most changes that one request names one by one.
+const MAX_CHANGES: usize = 1_000;
 /// What a patch may add to twice of what a draft holds, in bytes.
 const MAX_PATCHED: usize = 64 << 10;
 /// How deep a patch may nest. What a server says of itself, which stands in a draft, is nested no deeper than half of it.
@@ -74,7 +76,7 @@ impl App {
     /// already. A later decision takes the place of an earlier one.
     ///
     /// # Errors
-    /// Where a change is not known, is never accepted, or a waiver would end before it begins.
+    /// Where a change or the environment is not known, a change is never accepted, or a waiver would end before it begins.
     pub async fn decide(&self, request: &DecideRequest) -> Result<Vec<Decision>, AppError> {
         let why = reason(&request.reason)?;
         let catalog = self.known_catalog(&request.catalog).await?;
@@ -94,6 +96,10 @@ impl App {
             return Err(AppError::new(Kind::Invalid, "owner-without-expiry", message)
                 .help("say until when it is waived, or leave the owner out"));
         }
+        let owned = request.owner.as_deref().map(owner).transpose()?;
+        if let Some(environment) = &request.environment {
+            self.known_environment(environment).await?;
+        }
         let changes = self.named_changes(&catalog, &request.changes).await?;
         let decisions: Vec<Decision> = changes
             .iter()
@@ -104,9 +110,7 @@ impl App {
                 environment: request.environment.clone(),
                 ruling: request.ruling,
                 reason: why.clone(),
-                owner: request
-                    .expires
-                    .map(|_| request.owner.clone().unwrap_or_else(|| request.actor.clone())),
+                owner: request.expires.map(|_| owned.clone().unwrap_or_else(|| request.actor.clone())),
                 expires: request.expires,
                 change: change.told.clone(),
                 actor: request.actor.clone(),
@@ -653,36 +657,55 @@ impl App {
                 Ok(named)
             }
             Changes::Fingerprints(texts) => {
-                let known = self.known_changes(catalog).await?;
-                let mut named = Vec::new();
-                for text in texts {
-                    named.push(one_of(&known, text, catalog)?);
-                }
-                if named.is_empty() {
+                if texts.is_empty() {
                     let message = "no change is named";
                     return Err(AppError::new(Kind::Invalid, "no-change", message)
                         .help("name changes by their fingerprints, or by a draft and a rule"));
+                }
+                if texts.len() > MAX_CHANGES {
+                    let message =
+                        format!("{} changes are named; one request decides on {MAX_CHANGES}", texts.len());
+                    return Err(AppError::new(Kind::Invalid, "too-many-changes", message)
+                        .help("name fewer at once, or all of a rule by a draft and the rule"));
+                }
+                let mut known = self.near_changes(catalog).await?;
+                let mut named = Vec::new();
+                for text in texts {
+                    let change = match known.one_of(text, &catalog.name) {
+                        Err(e) if e.kind == Kind::NotFound && !known.all => {
+                            self.far_changes(catalog, &mut known).await?;
+                            known.one_of(text, &catalog.name)
+                        }
+                        found => found,
+                    };
+                    named.push(change?);
                 }
                 Ok(unique(named.into_iter()))
             }
         }
     }
 
-    /// The changes that can be decided on: of the newest draft, of what an approved version would bring to an environment,
-    /// and those that were decided before.
-    async fn known_changes(&self, catalog: &Catalog) -> Result<Vec<Named>, AppError> {
-        let mut known: Vec<Named> = Vec::new();
+    /// The changes that cost nothing to find: of the newest draft, and those that were accepted before.
+    async fn near_changes(&self, catalog: &Catalog) -> Result<Known, AppError> {
+        let mut known = Known::default();
         if let Some(draft) = self.store.latest_draft(&catalog.name).await? {
             known.extend(findings(&draft).map(Named::of));
         }
+        // What was only refused so far may be something that is never accepted.
+        let decisions = self.store.decisions(&catalog.name).await?.into_iter();
+        known.extend(decisions.filter(|d| d.ruling == Ruling::Accept).map(Named::before));
+        Ok(known)
+    }
+
+    /// The others that can be decided on: of what an approved version would bring to an environment, for which many are
+    /// compared, and whatever was decided before.
+    async fn far_changes(&self, catalog: &Catalog, known: &mut Known) -> Result<(), AppError> {
         for report in self.promotable_reports(catalog).await? {
             known.extend(report.findings().map(Named::of));
         }
-        for decision in self.store.decisions(&catalog.name).await? {
-            let Decision { fingerprint, change, .. } = decision;
-            known.push(Named { fingerprint, told: change, absolute: false });
-        }
-        Ok(unique(known.into_iter()))
+        known.extend(self.store.decisions(&catalog.name).await?.into_iter().map(Named::before));
+        known.all = true;
+        Ok(())
     }
 
     fn decided(
@@ -731,6 +754,10 @@ impl Named {
             absolute: finding.absolute,
         }
     }
+
+    fn before(Decision { fingerprint, change, .. }: Decision) -> Self {
+        Self { fingerprint, told: change, absolute: false }
+    }
 }
 
 fn unique(named: impl Iterator<Item = Named>) -> Vec<Named> {
@@ -742,24 +769,40 @@ fn findings(draft: &Draft) -> impl Iterator<Item = (&ToolReport, &Finding)> {
     draft.reports().flat_map(crate::diff::Report::findings)
 }
 
-/// The change that a fingerprint, or its first digits, names.
-fn one_of(known: &[Named], text: &str, catalog: &Catalog) -> Result<Named, AppError> {
-    const SHORTEST: usize = 6;
-    let hex = text.strip_prefix("sha256:").unwrap_or(text).to_ascii_lowercase();
-    if hex.len() < SHORTEST || hex.len() > 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
-        let message =
-            format!("`{text}` is no fingerprint of a change, nor its first {SHORTEST} or more digits");
-        return Err(AppError::new(Kind::Invalid, "bad-fingerprint", message)
-            .help("a draft shows the fingerprint of each of its changes"));
-    }
-    let mut found = known.iter().filter(|n| n.fingerprint.hex().starts_with(&hex));
-    match (found.next(), found.next()) {
-        (Some(only), None) => Ok(only.clone()),
-        (Some(_), Some(_)) => {
-            let message = format!("`{text}` fits several changes of catalog `{}`", catalog.name);
-            Err(AppError::new(Kind::Invalid, "ambiguous-fingerprint", message).help("write more of it"))
+/// Changes by the digits of their fingerprints. Of one that is found twice the first counts.
+#[derive(Default)]
+struct Known {
+    by_hex: BTreeMap<String, Named>,
+    /// Whether there are no others.
+    all: bool,
+}
+
+impl Known {
+    fn extend(&mut self, named: impl Iterator<Item = Named>) {
+        for change in named {
+            self.by_hex.entry(change.fingerprint.hex().to_owned()).or_insert(change);
         }
-        (None, _) => Err(unknown_change(text, &format!("catalog `{}`", catalog.name))),
+    }
+
+    /// The change that a fingerprint, or its first digits, names.
+    fn one_of(&self, text: &str, catalog: &CatalogName) -> Result<Named, AppError> {
+        const SHORTEST: usize = 6;
+        let hex = text.strip_prefix("sha256:").unwrap_or(text).to_ascii_lowercase();
+        if hex.len() < SHORTEST || hex.len() > 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+            let message =
+                format!("`{text}` is no fingerprint of a change, nor its first {SHORTEST} or more digits");
+            return Err(AppError::new(Kind::Invalid, "bad-fingerprint", message)
+                .help("a draft shows the fingerprint of each of its changes"));
+        }
+        let mut found = self.by_hex.range(hex.clone()..).take_while(|(known, _)| known.starts_with(&hex));
+        match (found.next(), found.next()) {
+            (Some((_, only)), None) => Ok(only.clone()),
+            (Some(_), Some(_)) => {
+                let message = format!("`{text}` fits several changes of catalog `{catalog}`");
+                Err(AppError::new(Kind::Invalid, "ambiguous-fingerprint", message).help("write more of it"))
+            }
+            (None, _) => Err(unknown_change(text, &format!("catalog `{catalog}`"))),
+        }
     }
 }
 

@@ -51,6 +51,7 @@ impl Context {
                 )
                 .help("pass `--actor NAME` or set TOOLPACT_ACTOR")
             })
+            .and_then(|name| crate::app::actor(&name))
     }
 
     /// Where the database is.

@@ -29,7 +29,10 @@ pub(super) fn freeze(args: &Args, context: &Context) -> Result<Answer, AppError>
         app.freeze(environment, catalog.as_ref(), reason, &actor).await
     })?;
     let what = place(args);
-    Ok(Answer::from(format!("{what} is frozen; `toolpact unfreeze {environment} --reason …` ends it\n")))
+    let only = catalog.as_ref().map(|name| format!(" --catalog {name}")).unwrap_or_default();
+    Ok(Answer::from(format!(
+        "{what} is frozen; `toolpact unfreeze {environment}{only} --reason …` ends it\n"
+    )))
 }
 
 /// End a freeze.

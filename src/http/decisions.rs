@@ -148,8 +148,9 @@ pub(super) struct DecideBody {
     })),
     responses((status = 201, description = "The decisions, one for each change.", body = wire::Items<wire::ChangeDecision>)),
     extensions(("x-problems" = json!([
-        "unknown-catalog", "unknown-draft", "unknown-rule", "unknown-change", "no-change", "ambiguous-fingerprint",
-        "absolute-finding", "bad-expiry", "owner-without-expiry", "empty-reason", "invalid-reason"
+        "unknown-catalog", "unknown-environment", "unknown-draft", "unknown-rule", "unknown-change", "no-change",
+        "too-many-changes", "ambiguous-fingerprint", "absolute-finding", "bad-expiry", "owner-without-expiry",
+        "invalid-owner", "empty-reason", "invalid-reason"
     ]))),
 )]
 pub(super) async fn create_decisions(

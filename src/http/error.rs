@@ -201,6 +201,7 @@ impl Error {
             Self::App(e) if matches!(e.code, "empty-reason" | "invalid-reason") => {
                 fault("/reason", &e.message)
             }
+            Self::App(e) if e.code == "invalid-owner" => fault("/owner", &e.message),
             _ => Vec::new(),
         }
     }

@@ -39,7 +39,7 @@ pub(super) struct FreezeBody {
     params(("environment" = schema::EnvironmentName, Path, description = "The environment's name.", example = "staging")),
     request_body(content = FreezeBody, example = json!({"reason": "the week of the sale"})),
     responses((status = 201, description = "The freeze.", body = wire::Freeze)),
-    extensions(("x-problems" = json!(["unknown-catalog", "frozen-already", "empty-reason", "invalid-reason"]))),
+    extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "frozen-already", "empty-reason", "invalid-reason"]))),
 )]
 pub(super) async fn freeze_environment(
     State(app): State<App>,

@@ -63,6 +63,7 @@ async fn a_decision_that_makes_no_sense_is_refused() {
         (json!({"owner": "team"}), 400, "owner-without-expiry"),
         (json!({"owner": "a\nb", "expires": "2027-01-01T00:00:00Z"}), 400, "invalid-body"),
         (json!({"reason": " "}), 400, "empty-reason"),
+        (json!({"environment": "prodution"}), 404, "unknown-environment"),
         (json!({"draft": 99}), 404, "unknown-draft"),
         (json!({"draft": null}), 400, "invalid-body"),
         (json!({"draft": null, "rule": null, "changes": []}), 400, "no-change"),

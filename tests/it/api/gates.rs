@@ -135,6 +135,7 @@ async fn nothing_moves_where_it_is_frozen_but_for_an_emergency() {
     for (verb, body, status, code) in [
         ("freeze", json!({"reason": ""}), 400, "empty-reason"),
         ("freeze", json!({"reason": "a\u{0}b"}), 400, "invalid-reason"),
+        ("freeze", json!({"reason": "x".repeat(4_001)}), 400, "invalid-reason"),
         ("freeze", json!({"reason": "sale", "catalog": "shp"}), 404, "unknown-catalog"),
         ("unfreeze", json!({"reason": "over"}), 409, "not-frozen"),
     ] {

@@ -111,6 +111,24 @@ fn a_retry_under_a_key_is_the_first_answer_though_the_pointer_has_moved() {
 }
 
 #[test]
+fn a_freeze_says_how_it_ends_and_nothing_unknown_is_frozen() {
+    let (user, _) = live();
+    for (only, ends) in [
+        (&[] as &[&str], "`toolpact unfreeze production --reason …`"),
+        (&["--catalog", "orders"], "`toolpact unfreeze production --catalog orders --reason …`"),
+    ] {
+        let frozen = user.run(&[&["freeze", "production", "--reason", "sale"], only].concat()).code(PASSED);
+        assert!(frozen.stdout.contains(ends), "{}", frozen.stdout);
+    }
+    let slip = user.run(&["freeze", "prodution", "--reason", "sale"]).code(INVALID);
+    assert!(slip.stderr.contains("did you mean `production`?"), "{}", slip.stderr);
+    for (actor, cause) in [("a\nb", "control character"), (&"x".repeat(101), "101 characters")] {
+        let refused = user.run(&["freeze", "production", "--reason", "sale", "--actor", actor]).code(INVALID);
+        assert!(refused.stderr.contains(cause), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn an_export_applies_elsewhere() {
     let (user, version) = live();
     let document = user.run(&["export", &format!("orders@{version}")]).code(PASSED).stdout;

@@ -140,6 +140,35 @@ async fn a_promotion_is_judged_by_what_changes_for_whoever_uses_the_environment(
 }
 
 #[tokio::test]
+async fn a_change_that_only_an_environment_would_see_is_decided_on() {
+    let (app, _) = two_versions("{production: {}}").await;
+    app.promote(&to("production", first(), 0)).await.expect("promoted");
+    let mut back = tool("b", &["id"]);
+    back["inputSchema"]["required"] = json!(["id"]);
+    let recorded = app.record(&is("orders"), listing(&[tool("a", &["id"]), back]), "ci").await;
+    let draft = recorded.expect("recorded").drafts.remove(0);
+    let added: Vec<&str> = draft.report.findings().map(|(_, f)| f.rule.as_str()).collect();
+    assert!(!added.contains(&"required-added"), "the draft knows of no `b` before: {added:?}");
+    app.approve(&orders(), draft.id, true, "b is back", "ben").await.expect("approved");
+    let there = to("production", third(), 1);
+    let report = app.preflight(MoveKind::Promote, &there).await.expect("examined").report.expect("compared");
+    let (_, open) = report.findings().next().expect("it breaks");
+    assert_eq!(open.rule, "required-added");
+    let request = DecideRequest {
+        catalog: orders(),
+        changes: Changes::Fingerprints(vec![open.fingerprint.hex()[..12].to_owned()]),
+        ruling: Ruling::Accept,
+        environment: Some(is("production")),
+        reason: "callers send it".to_owned(),
+        owner: None,
+        expires: None,
+        actor: "ben".to_owned(),
+    };
+    assert_eq!(app.decide(&request).await.expect("decided")[0].fingerprint, open.fingerprint);
+    app.promote(&there).await.expect("promoted");
+}
+
+#[tokio::test]
 async fn an_environment_asks_for_more_approvals_and_fewer_tools_than_its_catalog() {
     let (app, _) =
         two_versions("{production: {approvals: 2}, edge: {maxTools: 1}, staging: {failOn: []}}").await;
@@ -183,6 +212,21 @@ async fn nothing_moves_where_it_is_frozen_but_for_an_emergency() {
     assert_eq!(refused(app.freeze(&production, Some(&is("order")), "x", "ann").await).1, "unknown-catalog");
     let kinds: Vec<String> = app.events(3).await.expect("events").into_iter().map(|e| e.kind).collect();
     assert_eq!(kinds, ["environment.unfrozen", "environment.unfrozen", "environment.rolled-back"]);
+}
+
+#[tokio::test]
+async fn only_an_environment_that_something_names_is_frozen() {
+    let (app, _) = two_versions("{production: {}}").await;
+    let (kind, code, message) = refused(app.freeze(&is("prodution"), None, "sale", "ann").await);
+    assert_eq!((kind, code), (Kind::NotFound, "unknown-environment"));
+    assert!(message.ends_with("did you mean `production`?"), "{message}");
+    app.freeze(&is("production"), None, "before anything is live", "ann")
+        .await
+        .expect("the settings name it");
+    assert_eq!(refuses(&app, MoveKind::Promote, &to("production", first(), 0)).await.1, "frozen");
+    assert_eq!(refused(app.freeze(&is("staging"), None, "sale", "ann").await).1, "unknown-environment");
+    app.promote(&to("staging", first(), 0)).await.expect("promoted");
+    app.freeze(&is("staging"), None, "sale", "ann").await.expect("something is live there");
 }
 
 #[tokio::test]

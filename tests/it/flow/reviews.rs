@@ -167,13 +167,33 @@ async fn decisions_that_make_no_sense_are_refused_and_leave_no_trace() {
     ] {
         assert_eq!(refused(app.decide(&decide(changes, Ruling::Accept)).await).1, code);
     }
-    let unreasoned =
-        DecideRequest { reason: " ".to_owned(), ..decide(rule(&draft, "tool-removed"), Ruling::Accept) };
-    assert_eq!(refused(app.decide(&unreasoned).await).1, "empty-reason");
+    let removed = || decide(rule(&draft, "tool-removed"), Ruling::Accept);
+    let waived = |owner: &str| DecideRequest {
+        owner: Some(owner.to_owned()),
+        expires: Some(noon() + TimeDelta::days(1)),
+        ..removed()
+    };
+    let many = vec!["0123456789abcdef"; 1_001];
+    for (request, code) in [
+        (DecideRequest { reason: " ".to_owned(), ..removed() }, "empty-reason"),
+        (DecideRequest { reason: "x".repeat(4_001), ..removed() }, "invalid-reason"),
+        (DecideRequest { reason: "a\0b".to_owned(), ..removed() }, "invalid-reason"),
+        (waived(" "), "invalid-owner"),
+        (waived(&"x".repeat(101)), "invalid-owner"),
+        (waived("a\nb"), "invalid-owner"),
+        (waived("a\0b"), "invalid-owner"),
+        (decide(named(&many), Ruling::Accept), "too-many-changes"),
+        (decide(named(&many[1..]), Ruling::Accept), "unknown-change"),
+        (DecideRequest { environment: Some(is("production")), ..removed() }, "unknown-environment"),
+    ] {
+        assert_eq!(refused(app.decide(&request).await).1, code);
+    }
     let elsewhere =
         DecideRequest { catalog: is("order"), ..decide(rule(&draft, "tool-removed"), Ruling::Accept) };
     assert_eq!(refused(app.decide(&elsewhere).await).1, "unknown-catalog");
     assert_eq!(app.events(100).await.expect("events").len(), before);
+    let decided = app.decide(&DecideRequest { reason: "x".repeat(4_000), ..waived(&"ü".repeat(100)) }).await;
+    assert_eq!(decided.expect("decided").len(), 1, "as much as may be");
 }
 
 #[tokio::test]
