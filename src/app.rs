@@ -45,6 +45,10 @@ use crate::{
     store::{Basis, Claim, Store, StoreError, sqlite::SqliteStore},
 };
 
+/// What a write was judged on is read and judged again where somebody wrote meanwhile; more often than this only where many
+/// write at once.
+const TRIES: usize = 5;
+
 /// The time, as an argument.
 pub trait Clock: Send + Sync {
     /// Now.

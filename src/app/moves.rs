@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::{
-    App, AppError, Kind, MoveRequest, Overrides,
+    App, AppError, Kind, MoveRequest, Overrides, TRIES,
     check::compared,
     earlier,
     environments::frozen_place,
@@ -29,8 +29,6 @@ use crate::{
     store::{Basis, Idempotency, NewMove, StoreError},
 };
 
-/// What was read is judged again where somebody wrote meanwhile; more often than this only where many write at once.
-const TRIES: usize = 5;
 /// The longest idempotency key: it is the key of an index.
 const MAX_KEY: usize = 128;
 /// Versions looked at for changes that can be decided on before a promotion.

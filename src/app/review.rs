@@ -29,8 +29,6 @@ pub(super) use approve::within_budget;
 
 /// A remark longer than this is a document of its own.
 const MAX_COMMENT: usize = 10_000;
-/// What was read is judged again where somebody wrote meanwhile; more often than this only where many write at once.
-const TRIES: usize = 5;
 
 impl App {
     /// Says something of a draft, or of one change in it.

@@ -157,7 +157,8 @@ pub(super) fn rehearsed(preflight: &Preflight) -> Answer {
             _ = writeln!(out, "  {:<10} {:<18} help: {}", "", "", safe::line(&gate.help, 300));
         }
     }
-    for probed in &preflight.grounds.probed {
+    // Of whom nobody was asked, the gate tells.
+    for probed in preflight.grounds.probed.iter().filter(|p| p.answer != ProbeAnswer::Unregistered) {
         _ = writeln!(out, "  {:<10} {}", "", safe::line(&probed.told(), 300));
     }
     for pin in &preflight.servers {

@@ -1,10 +1,11 @@
 //! How a draft ends: approved by enough people, or rejected.
 
+use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{TRIES, busy, moved_draft};
+use super::{busy, moved_draft};
 use crate::{
-    app::{App, AppError, Kind, reason, view::Approved},
+    app::{App, AppError, Kind, TRIES, reason, view::Approved},
     catalog::{
         Catalog, CatalogVersion, Content, Draft, DraftStatus, Policy, Version,
         policy::Against,
@@ -125,15 +126,10 @@ impl App {
                 at: now,
             })
             .collect();
-        let approval = Approval {
-            draft: id,
-            digest: draft.digest.clone(),
-            actor: actor.to_owned(),
-            reason: why.to_owned(),
-            at: now,
-        };
+        let approval = approval_of(&draft, why, actor, now);
         let mut approvals = self.standing_approvals(&draft).await?;
-        if !approvals.iter().any(|a| a.actor == actor) {
+        let again = approvals.iter().any(|a| a.actor == actor);
+        if !again {
             approvals.push(approval.clone());
         }
         let enough = approvals.iter().filter(|a| !draft.is_author(&a.actor)).count() >= needed;
@@ -151,6 +147,10 @@ impl App {
                 approved_at: now,
             }
         });
+        if again && version.is_none() {
+            // It was said before, and nothing comes of saying it twice.
+            return Ok(Some(Approved { draft: id, approvals, needed, version }));
+        }
         let mut events = Vec::new();
         if !accepted.is_empty() {
             events.push(self.decided(name, actor, &accepted));
@@ -202,18 +202,15 @@ impl App {
         if draft.is_author(actor) {
             return Err(own_draft(draft, actor, needed));
         }
-        let approval = Approval {
-            draft: draft.id,
-            digest: draft.digest.clone(),
-            actor: actor.to_owned(),
-            reason: why.to_owned(),
-            at: self.now(),
-        };
         let mut approvals = self.standing_approvals(draft).await?;
         let version = match draft.version {
             Some(number) => Some(self.version(&draft.catalog, number).await?),
             None => None,
         };
+        if approvals.iter().any(|a| a.actor == actor) {
+            return Ok(Some(Approved { draft: draft.id, approvals, needed, version }));
+        }
+        let approval = approval_of(draft, why, actor, self.now());
         let data = json!({
             "draft": draft.id, "version": draft.version, "digest": draft.digest, "reason": why,
         });
@@ -224,9 +221,7 @@ impl App {
             Err(StoreError::Shifted | StoreError::DraftChanged) => return Ok(None),
             Err(e) => return Err(e.into()),
         }
-        if !approvals.iter().any(|a| a.actor == actor) {
-            approvals.push(approval);
-        }
+        approvals.push(approval);
         Ok(Some(Approved { draft: draft.id, approvals, needed, version }))
     }
 
@@ -309,6 +304,12 @@ impl App {
         }
         Ok(())
     }
+}
+
+/// An approval of what a draft holds.
+fn approval_of(draft: &Draft, why: &str, actor: &str, at: DateTime<Utc>) -> Approval {
+    let (digest, reason) = (draft.digest.clone(), why.to_owned());
+    Approval { draft: draft.id, digest, actor: actor.to_owned(), reason, at }
 }
 
 fn may_be_accepted(cause: &Cause) -> bool {

@@ -1,8 +1,8 @@
 //! What waits behind a draft that somebody works on.
 
-use super::{TRIES, busy};
+use super::busy;
 use crate::{
-    app::{App, AppError},
+    app::{App, AppError, TRIES},
     catalog::{Catalog, Draft},
     json::Digest,
     name::ServerName,

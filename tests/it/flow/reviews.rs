@@ -211,7 +211,9 @@ async fn a_draft_needs_as_many_people_as_its_policy_says_and_none_of_its_authors
     let (app, _, draft) = breaking("{failOn: [], approvals: 2}").await;
     assert_eq!(approved(&app, &draft, "ci").await, Err("own-draft"));
     assert_eq!(approved(&app, &draft, "ann").await, Ok(None));
+    let events = app.events(100).await.expect("events").len();
     assert_eq!(approved(&app, &draft, "ann").await, Ok(None), "one person counts once");
+    assert_eq!(app.events(100).await.expect("events").len(), events, "and is noted once");
     let review = app.review(&orders(), draft.id).await.expect("there");
     assert_eq!((review.approvals.len(), review.needed), (1, 2));
     assert_eq!(approved(&app, &draft, "ben").await, Ok(Some("2026.11.30.1".to_owned())));
