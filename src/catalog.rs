@@ -548,9 +548,10 @@ pub struct Event {
     /// Who.
     pub actor: String,
     /// What: `snapshot.recorded`, `catalog.applied`, `draft.created`, `draft.approved`, `draft.rejected`,
-    /// `draft.superseded`, `draft.edited`, `draft.endorsed` (an approval that others have to follow), `draft.commented`,
-    /// `change.decided`, `version.imported`, `server.registered`, `server.removed`, `environment.promoted`,
-    /// `environment.rolled-back`, `environment.hold-released`, `environment.frozen`, `environment.unfrozen`.
+    /// `draft.superseded`, `draft.edited`, `draft.endorsed` (an approval that makes no version), `draft.commented`,
+    /// `change.decided`, `version.imported`, `server.registered`, `server.removed`, `server.split-view`,
+    /// `environment.promoted`, `environment.rolled-back`, `environment.hold-released`, `environment.frozen`,
+    /// `environment.unfrozen`, `store.pruned`.
     pub kind: String,
     /// The object it happened to: `server/github`, `catalog/orders`, `environment/production`.
     pub subject: String,
