@@ -181,7 +181,8 @@ pub(super) struct RejectBody {
     request_body(content = RejectBody, example = json!({"reason": "keep `all`"})),
     responses((status = 200, description = "The draft as it is now.", body = wire::Draft)),
     extensions(("x-problems" = json!([
-        "unknown-catalog", "unknown-draft", "draft-decided", "empty-reason", "invalid-reason", "stale-etag"
+        "unknown-catalog", "unknown-draft", "draft-decided", "empty-reason", "invalid-reason", "stale-etag",
+        "draft-edited"
     ]))),
 )]
 pub(super) async fn reject_draft(
@@ -191,8 +192,8 @@ pub(super) async fn reject_draft(
     Actor(actor): Actor,
     Body(body): Body<RejectBody>,
 ) -> Result<Tagged<wire::Draft>, Error> {
-    unchanged(&app, &catalog, draft, &if_match).await?;
-    Ok(Tagged(app.reject(&catalog, draft.0, &body.reason, &actor).await?.into()))
+    let seen = unchanged(&app, &catalog, draft, &if_match).await?;
+    Ok(Tagged(app.reject_seen(&catalog, draft.0, Some(&seen), &body.reason, &actor).await?.into()))
 }
 
 /// One operation of a JSON Patch (RFC 6902). Paths lead into the draft: `/members/0/status`.
