@@ -196,7 +196,7 @@ impl App {
 
     /// An event that happens now.
     fn event(&self, actor: &str, kind: &'static str, subject: String, data: Value) -> NewEvent {
-        NewEvent { at: self.now(), actor: actor.to_owned(), kind, subject, data }
+        NewEvent { at: self.now(), actor: actor.to_owned(), kind, subject, data, origin: None }
     }
 }
 

@@ -557,6 +557,9 @@ pub struct Event {
     pub subject: String,
     /// The particulars.
     pub data: Value,
+    /// By which way the write came in. Absent from events of before there were any, whose digests hold still.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub origin: Option<event::Origin>,
     /// The digest of the event before; of the empty text for the first.
     pub previous: Digest,
     /// Over this event's canonical form without this field.

@@ -2,10 +2,28 @@
 //! row shows.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Event;
 use crate::json::Digest;
+
+/// By which way a write came in: what stands behind the name of its [actor](Event::actor).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Origin {
+    /// What proved the actor's name: `local` (whoever may open the database), `token:ID`, `session`, `oidc`, `none`.
+    pub auth: String,
+    /// The person that an agent or a build says it acts for; a claim.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on_behalf_of: Option<String>,
+    /// The request, as its answer and the service's log call it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub request_id: Option<String>,
+    /// The key under which the caller may repeat the request.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub idempotency_key: Option<String>,
+}
 
 /// An event that has no place in the chain yet.
 #[derive(Debug, Clone)]
@@ -20,6 +38,8 @@ pub struct NewEvent {
     pub subject: String,
     /// The particulars, an object.
     pub data: Value,
+    /// By which way; see [`Event::origin`].
+    pub origin: Option<Origin>,
 }
 
 impl NewEvent {
@@ -51,7 +71,7 @@ impl Event {
     #[must_use]
     pub fn chained(new: NewEvent, last: Option<(i64, Digest)>) -> Self {
         let (seq, previous) = last.map_or_else(|| (1, chain_start()), |(seq, digest)| (seq + 1, digest));
-        let NewEvent { at, actor, kind, subject, data } = new;
+        let NewEvent { at, actor, kind, subject, data, origin } = new;
         let mut event = Self {
             seq,
             at,
@@ -59,6 +79,7 @@ impl Event {
             kind: kind.to_owned(),
             subject,
             data,
+            origin,
             digest: previous.clone(), // replaced in the next line: a digest is over all but itself
             previous,
         };

@@ -2,6 +2,7 @@
 
 mod api; // the HTTP API: status and body, a file per noun
 mod architecture; // which module may name which
+mod audit; // the audit log: whatever is done to it behind our back is found and named
 mod chaos; // pointers under fire: killed processes, cut connections, a restarted database, and a checker of histories
 mod cli; // the command line as its users meet it: exit codes, output, bad input, the story
 mod config; // the configuration files of hosts and registries: what is read of them, as tables

@@ -235,6 +235,7 @@ async fn draft(
         kind: "draft.created",
         subject: format!("catalog/{catalog}"),
         data: json!({}),
+        origin: None,
     };
     store.open_draft(new, event).await.expect("the draft is kept");
 }

@@ -6,7 +6,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::schema;
-use crate::{catalog, json::Digest};
+use crate::{
+    catalog::{self, event::Origin},
+    json::Digest,
+};
 
 /// One row of the audit log.
 #[derive(Serialize, ToSchema)]
@@ -17,6 +20,9 @@ pub struct Event {
     kind: String,
     subject: String,
     data: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Origin>, nullable = false)]
+    origin: Option<Origin>,
     #[schema(value_type = schema::Digest)]
     previous: Digest,
     #[schema(value_type = schema::Digest)]
@@ -32,6 +38,7 @@ impl From<catalog::Event> for Event {
             kind: e.kind,
             subject: e.subject,
             data: e.data,
+            origin: e.origin,
             previous: e.previous,
             digest: e.digest,
         }

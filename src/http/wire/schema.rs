@@ -46,6 +46,24 @@ pub(crate) struct Digest(String);
 #[schema(value_type = String, examples("/properties/state"))]
 pub(crate) struct JsonPointer(String);
 
+/// By which way a write came in: what stands behind the name of its actor.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(crate) struct Origin {
+    /// What proved the actor's name: `local`, `token:ID`, `session`, `oidc`, `none`.
+    #[schema(examples("local"))]
+    auth: String,
+    /// The person that an agent or a build says it acts for; a claim.
+    #[schema(nullable = false)]
+    on_behalf_of: Option<String>,
+    /// The request, as its answer and the service's log call it.
+    #[schema(nullable = false)]
+    request_id: Option<String>,
+    /// The key under which the caller may repeat the request.
+    #[schema(nullable = false)]
+    idempotency_key: Option<String>,
+}
+
 /// The number of a draft: `3`, or `d-3` as people see it.
 #[derive(ToSchema)]
 #[schema(value_type = String, pattern = "^(d-)?[0-9]{1,18}$", examples("d-3"))]

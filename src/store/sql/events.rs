@@ -21,6 +21,7 @@ struct Row {
     kind: String,
     subject: String,
     data: String,
+    origin: Option<String>,
     previous: String,
     digest: String,
 }
@@ -35,6 +36,7 @@ impl TryFrom<Row> for Event {
             kind: row.kind,
             subject: row.subject,
             data: from_json("event data", &row.data)?,
+            origin: row.origin.map(|text| from_json("event origin", &text)).transpose()?,
             previous: parsed("event digest", &row.previous)?,
             digest: parsed("event digest", &row.digest)?,
         })
@@ -50,8 +52,8 @@ pub(super) async fn append(db: &mut Connection, event: NewEvent) -> Result<()> {
     let last = last.map(|(seq, digest)| Ok::<_, StoreError>((seq, parsed("event digest", &digest)?)));
     let event = Event::chained(event, last.transpose()?);
     sqlx::query(
-        "INSERT INTO events (seq, at, actor, kind, subject, data, previous, digest)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO events (seq, at, actor, kind, subject, data, origin, previous, digest)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(event.seq)
     .bind(time(event.at))
@@ -59,6 +61,7 @@ pub(super) async fn append(db: &mut Connection, event: NewEvent) -> Result<()> {
     .bind(&event.kind)
     .bind(&event.subject)
     .bind(to_json("event data", &event.data)?)
+    .bind(event.origin.as_ref().map(|origin| to_json("event origin", origin)).transpose()?)
     .bind(event.previous.as_str())
     .bind(event.digest.as_str())
     .execute(db)

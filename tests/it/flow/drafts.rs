@@ -144,6 +144,7 @@ fn created() -> NewEvent {
         kind: "draft.created",
         subject: "catalog/orders".to_owned(),
         data: serde_json::json!({}),
+        origin: None,
     }
 }
 
