@@ -139,6 +139,33 @@ impl MoveArgs {
     }
 }
 
+/// A refusal with the next step in the words of this face, which has commands and flags for it.
+pub(super) fn refused(error: AppError, kind: MoveKind, request: &MoveRequest) -> AppError {
+    let MoveRequest { environment, catalog, version, .. } = request;
+    let only = catalog.as_ref().map(|name| format!(" --catalog {name}")).unwrap_or_default();
+    let next = match (error.code, kind) {
+        ("held", _) => format!(
+            "if what was wrong is mended, release it: `toolpact release {environment}{only} --version {version} --reason …`"
+        ),
+        ("not-served", _) => format!("{}: `--record-probe`", error.help),
+        ("frozen", MoveKind::Rollback) => {
+            "wait until it is unfrozen, or go back at once: `--emergency`".to_owned()
+        }
+        ("policy-blocks", MoveKind::Promote) => {
+            let catalog = catalog.as_ref().map_or("CATALOG", |name| name.as_str());
+            format!(
+                "see the changes with `--dry-run`, then decide on each: `toolpact decide {catalog} accept CHANGE --environment \
+                 {environment} --reason …`"
+            )
+        }
+        ("policy-blocks", MoveKind::Rollback) => {
+            "see what would be lost with `--dry-run`; `--emergency` goes back all the same".to_owned()
+        }
+        _ => return error,
+    };
+    error.help(next)
+}
+
 /// What a move would be judged on, and whether it would be made.
 pub(super) fn rehearsed(preflight: &Preflight) -> Answer {
     let from = preflight.from.map_or_else(|| "nothing".to_owned(), |v| v.to_string());

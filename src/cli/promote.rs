@@ -30,6 +30,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         if args.to.dry_run {
             return Ok(pointer::rehearsed(&app.preflight(MoveKind::Promote, &request).await?));
         }
-        Ok(pointer::moved(&app.promote(&request).await?, &note).into())
+        let made =
+            app.promote(&request).await.map_err(|e| pointer::refused(e, MoveKind::Promote, &request))?;
+        Ok(pointer::moved(&made, &note).into())
     })
 }

@@ -34,7 +34,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
         if args.to.dry_run {
             return Ok(pointer::rehearsed(&preflight?));
         }
-        let made = app.rollback(&request).await?;
+        let made =
+            app.rollback(&request).await.map_err(|e| pointer::refused(e, MoveKind::Rollback, &request))?;
         let mut out = pointer::moved(&made, &note);
         if let Some(left) = made.from {
             let environment = &made.environment;

@@ -112,6 +112,12 @@ fn written(review: &ReviewPage) -> String {
     reviewed(&mut out, review);
     if draft.status == DraftStatus::Pending {
         let (catalog, id) = (&draft.catalog, draft.id);
+        if review.standing.iter().any(|s| s.blocks.is_some_and(|cause| cause != "absolute")) {
+            _ = writeln!(
+                out,
+                "first, of each change that stands in the way: `toolpact decide {catalog} accept CHANGE --reason …`"
+            );
+        }
         _ = writeln!(out, "decide: `toolpact approve {catalog} d-{id} --reason …`, or `toolpact reject …`");
     }
     out

@@ -1,5 +1,7 @@
 //! From a server to production and back, and what is refused on the way.
 
+mod whole;
+
 use super::{BLOCKED, INVALID, PASSED, recorded};
 use crate::command::User;
 
