@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    App, AppError, Kind, servers,
+    App, AppError, Kind, TRIES,
+    review::busy,
+    servers,
     view::{Applied, CatalogPage, CatalogSummary, SHOWN},
 };
 use crate::{
@@ -32,6 +34,8 @@ impl App {
     /// `catalogVersion`, that version as approved. The servers that it says where to find are registered. `name` is where the document comes from: errors begin with it, and
     /// where the document names no catalog, the catalog is called as the file is, without folder and `.yaml`.
     ///
+    /// A version that comes so was reviewed where the document was: its changes are not judged here, and are judged like any
+    /// other's before it is promoted to an environment of which the catalog's settings say something.
     ///
     /// What others set since the last document was applied is not undone without being told to: the document is refused
     /// where both changed the same part.
@@ -58,9 +62,28 @@ impl App {
                 invalid(format!("{name}: {e}")).help("name the catalog in the document: `catalog: NAME`")
             })?,
         };
+        let mut registered = Vec::new();
+        for _ in 0..TRIES {
+            let tried = self.try_apply((name, &document), &catalog, how, &mut registered, actor).await?;
+            if let Some(applied) = tried {
+                return Ok(Applied { registered, ..applied });
+            }
+        }
+        Err(busy(&catalog))
+    }
+
+    /// Nothing, where somebody wrote meanwhile and it has to be looked at again; `registered` is what was registered by then.
+    async fn try_apply(
+        &self,
+        (name, document): (&str, &Document),
+        catalog: &CatalogName,
+        how: Apply,
+        registered: &mut Vec<ServerName>,
+        actor: &str,
+    ) -> Result<Option<Applied>, AppError> {
         let basis = self.basis([format!("catalog/{catalog}")]).await?;
-        let before = self.store.catalog(&catalog).await?;
-        let after = applied(before.as_ref(), catalog, &document);
+        let before = self.store.catalog(catalog).await?;
+        let after = applied(before.as_ref(), catalog.clone(), document);
         let last = self.store.applied(&after.name).await?;
         if let Some(now) = before.as_ref().filter(|_| !how.overwrite) {
             let undone = undone(last.as_ref(), now, &after);
@@ -69,21 +92,20 @@ impl App {
             }
         }
         let changes = difference(before.as_ref(), &after);
-        let version = self.imported(&after, &document, name, actor).await?;
+        let version = self.imported(&after, document, name, actor).await?;
         let unchanged = before.as_ref() == Some(&after) && version.is_none();
+        let (specs, notes) = self.to_register(document).await?;
+        registered.extend(specs.iter().map(|spec| spec.name.clone()));
         if how.dry_run {
-            let (registered, notes) = self.to_register(&document).await?;
-            let registered = registered.into_iter().map(|spec| spec.name).collect();
             let version = version.map(|v| v.version);
-            return Ok(Applied { catalog: after, version, unchanged, changes, registered, notes });
+            let registered = Vec::new();
+            return Ok(Some(Applied { catalog: after, version, unchanged, changes, registered, notes }));
         }
         // First, for what fails after the catalog is written would be told of nothing.
-        let (specs, notes) = self.to_register(&document).await?;
-        let registered = specs.iter().map(|spec| spec.name.clone()).collect();
         if !specs.is_empty() {
             self.register(specs, actor).await?;
         }
-        let said = said_so(last.as_ref(), &document, &after);
+        let said = said_so(last.as_ref(), document, &after);
         if !unchanged || last.as_ref() != Some(&said) {
             let subject = format!("catalog/{}", after.name);
             let mut events = Vec::new();
@@ -98,11 +120,13 @@ impl App {
             }
             let new = NewSettings { catalog: &after, applied: Some(&said), version: version.as_ref(), basis };
             match self.store.apply(new, events).await {
+                Err(StoreError::Shifted) => return Ok(None),
                 Err(StoreError::VersionExists) => return Err(version_exists(&after.name, document.version)),
                 done => done?,
             }
         }
-        Ok(Applied { catalog: after, version: document.version, unchanged, changes, registered, notes })
+        let (version, registered) = (document.version, Vec::new());
+        Ok(Some(Applied { catalog: after, version, unchanged, changes, registered, notes }))
     }
 
     /// Sets a catalog's policy, environments and servers with their selections, or makes the catalog. Where a server is
@@ -117,6 +141,22 @@ impl App {
         seen: Option<&Digest>,
         actor: &str,
     ) -> Result<Catalog, AppError> {
+        for _ in 0..TRIES {
+            if let Some(set) = self.try_put(&settings, seen, actor).await? {
+                return Ok(set);
+            }
+        }
+        Err(busy(&settings.name))
+    }
+
+    /// Nothing, where somebody wrote meanwhile and it has to be looked at again: whoever only said or decided something of a
+    /// draft is in nobody's way.
+    async fn try_put(
+        &self,
+        settings: &Catalog,
+        seen: Option<&Digest>,
+        actor: &str,
+    ) -> Result<Option<Catalog>, AppError> {
         let name = settings.name.clone();
         let basis = self.basis([format!("catalog/{name}")]).await?;
         let before = self.store.catalog(&name).await?;
@@ -127,7 +167,7 @@ impl App {
             let message = format!("environment `{environment}` {cause}");
             return Err(AppError::new(Kind::Invalid, "bad-environments", message));
         }
-        let mut after = settings;
+        let mut after = settings.clone();
         for server in &mut after.servers {
             let known = before.as_ref().and_then(|c| c.servers.iter().find(|s| s.name == server.name));
             server.source = known.and_then(|s| s.source.clone());
@@ -137,15 +177,15 @@ impl App {
             }
         }
         if before.as_ref() == Some(&after) {
-            return Ok(after);
+            return Ok(Some(after));
         }
         let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), self::settings(&after));
         let new = NewSettings { catalog: &after, applied: None, version: None, basis };
         match self.store.apply(new, vec![event]).await {
-            Err(StoreError::Shifted) => Err(moved_settings(&name, self.store.catalog(&name).await?.as_ref())),
+            Err(StoreError::Shifted) => Ok(None),
             done => {
                 done?;
-                Ok(after)
+                Ok(Some(after))
             }
         }
     }

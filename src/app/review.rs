@@ -127,7 +127,7 @@ fn unknown_change(text: &str, of: &str) -> AppError {
         .help("a draft, and the check of a promotion, show the fingerprint of each change")
 }
 
-fn busy(catalog: &CatalogName) -> AppError {
+pub(super) fn busy(catalog: &CatalogName) -> AppError {
     let message =
         format!("others write to catalog `{catalog}` all the time, so nothing could be judged as it stands");
     AppError::new(Kind::Conflict, "busy", message).help("try again; nothing was written")

@@ -87,7 +87,7 @@ pub(super) struct ServerBody {
         (status = 201, description = "The catalog, which was made.", body = wire::Catalog),
     ),
     extensions(("x-problems" = json!([
-        "unknown-catalog", "unknown-server", "stale-settings", "bad-environments", "invalid-if-none-match"
+        "unknown-catalog", "unknown-server", "stale-settings", "bad-environments", "invalid-if-none-match", "busy"
     ]))),
 )]
 pub(super) async fn put_catalog(

@@ -1,14 +1,20 @@
 //! Documents applied to catalogs that others change as well: rehearsed, refused where they would undo, told to overwrite.
 
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, Utc};
 use serde_json::json;
 use toolpact::{
-    app::{App, Kind, catalogs::Apply},
+    app::{App, Clock, Kind, Place, catalogs::Apply},
     catalog::{Catalog, CatalogServer, Policy},
     diff::Level,
 };
 
 use super::{orders, refused};
-use crate::support::{app, is, listing, tool};
+use crate::{
+    database::Own,
+    support::{Noon, app, is, listing, noon, tool},
+};
 
 const FIRST: &str =
     "catalog: orders\npolicy: {failOn: [breaking]}\nenvironments: {staging: {}}\nservers: {orders: {}}\n";
@@ -123,4 +129,70 @@ async fn a_document_that_leaves_a_part_out_does_not_make_it_its_own() {
     assert!(app.apply("orders.yaml", second, "ann").await.expect("applied").unchanged);
     set(&app, |c| c.policy.approvals = 0).await;
     assert_eq!(refused(app.apply("orders.yaml", second, "ann").await).1, "changed-elsewhere");
+}
+
+const OVERWRITE: Apply = Apply { dry_run: false, overwrite: true };
+
+/// A clock that lets another process do something when it is looked at, which is after everything was read and before
+/// anything is written.
+struct Meanwhile(Mutex<Vec<fn(App)>>, Place);
+
+impl Clock for Meanwhile {
+    fn now(&self) -> DateTime<Utc> {
+        let next = self.0.lock().expect("whole").pop();
+        if let Some(act) = next {
+            let place = self.1.clone();
+            let other =
+                std::thread::spawn(move || act(block_on(App::open(&place, Arc::new(Noon))).expect("opened")));
+            other.join().expect("it was done");
+        }
+        noon()
+    }
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
+}
+
+/// Says something of the draft.
+fn remarks(app: App) {
+    block_on(app.comment(&orders(), 1, None, "who still sends `all`?", "jonas")).expect("said");
+}
+
+/// Sets the catalog.
+fn sets(app: App) {
+    block_on(set(&app, |catalog| catalog.policy.approvals = 7));
+}
+
+#[tokio::test]
+async fn who_only_says_something_meanwhile_is_in_nobodys_way() {
+    let own = Own::new().await;
+    let app = own.open(Arc::new(Noon)).await;
+    app.record(&is("orders"), listing(&[tool("a", &["id"])]), "ci").await.expect("recorded");
+    let before = app.apply("orders.yaml", FIRST, "ann").await.expect("applied").catalog;
+    app.draft(&orders(), &[], "ci").await.expect("drafted");
+    let meanwhile = async |act| {
+        App::open(&own.place(), Arc::new(Meanwhile(Mutex::new(vec![act]), own.place())))
+            .await
+            .expect("opened")
+    };
+    let mut next = before.clone();
+    next.policy.approvals = 1;
+    let put = async |app: App| app.put_catalog(next.clone(), Some(&before.digest()), "ben").await;
+    let resets = async || app.apply_as("orders.yaml", FIRST, OVERWRITE, "ann").await.expect("applied");
+    assert_eq!(refused(put(meanwhile(sets).await).await).1, "stale-settings");
+    resets().await;
+    put(meanwhile(remarks).await).await.expect("set");
+    resets().await;
+
+    let text = FIRST.replace("staging: {}", "staging: {}, dev: {}");
+    let applied = meanwhile(remarks).await.apply("orders.yaml", &text, "ann").await.expect("applied");
+    assert_eq!(applied.catalog.environments.len(), 2);
+    let text = text.replace("failOn: [breaking]", "failOn: []");
+    let undone = meanwhile(sets).await.apply("orders.yaml", &text, "ann").await;
+    assert_eq!(refused(undone).1, "changed-elsewhere");
+    assert_eq!(
+        app.events(100).await.expect("events").iter().filter(|e| e.kind == "draft.commented").count(),
+        2
+    );
 }
