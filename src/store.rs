@@ -696,8 +696,8 @@ pub enum Begun {
 /// What was answered under callers' keys. None of it is an event: the work that was answered has its own.
 #[async_trait]
 pub trait Answers: Send + Sync {
-    /// Takes a key for a request. Forgets what was begun before `kept_since`, and what has no answer since `given_up`:
-    /// whoever worked on it is gone.
+    /// Takes a key for a request. Forgets what was begun before `kept_since`, and what has this key and no answer since
+    /// `given_up`: whoever worked on it is gone.
     async fn begin_answer(
         &self,
         key: &str,

@@ -104,7 +104,7 @@ impl From<StoreError> for AppError {
         let help = match &error {
             // Of a read that is true as well.
             StoreError::Database(_) => {
-                "try again; nobody knows whether a change was made, and under the same `Idempotency-Key` it is made once"
+                "try again; nobody knows whether a change was made, and a move under the same `Idempotency-Key` is made once"
             }
             _ => "",
         };

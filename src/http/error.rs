@@ -83,7 +83,7 @@ pub enum Error {
     #[error("the header `If-None-Match` {0}")]
     InvalidIfNoneMatch(&'static str),
     /// The first request under a key is not answered yet.
-    #[error("the first request with this idempotency key is still being worked on")]
+    #[error("the first request with this idempotency key is not answered yet")]
     InFlight,
     /// A browser sent this from another site.
     #[error("the request comes from another site than this one")]
@@ -170,7 +170,11 @@ impl Error {
             Self::InvalidCursor(_) => {
                 "send back the `next` of a page of this list as it came, or leave the cursor out to begin".to_owned()
             }
-            Self::InFlight => "send it again in a second; its answer comes back then".to_owned(),
+            Self::InFlight => {
+                "send it again in a second; its answer comes back then. Where none comes for minutes, whoever worked on it is \
+                 gone: look whether it was done, and if not, send it under a new key"
+                    .to_owned()
+            }
             Self::WrongContentType { reads, .. } => format!("send `Content-Type: {reads}`"),
             Self::InvalidIfNoneMatch(_) => {
                 "send `If-None-Match: *` to make it where it is not there, or its ETag as `If-Match` to change it".to_owned()
@@ -291,7 +295,9 @@ impl IntoResponse for Error {
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let json = HeaderValue::from_static("application/problem+json");
         let mut response = (status, [(header::CONTENT_TYPE, json)], Body::from(body)).into_response();
-        if matches!(self, Self::InFlight) {
+        // What surrounds us comes back, or does not: whoever asks again need not do so at once.
+        let unavailable = matches!(&self, Self::App(e) if e.kind == Kind::Unavailable);
+        if unavailable || matches!(self, Self::InFlight) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

@@ -2,9 +2,12 @@
 //!
 //! The key belongs to the first request that it came with: to its route, its query and its body. The same again gets the
 //! stored answer, another one is refused, and one that comes while the first is worked on is told to wait. Kept is what
-//! was done, and a 400, which the request alone decides; every other refusal may be right a minute later. What a crash leaves
-//! between the work and the keeping of its answer is done again once it is given up; a pointer move and the release of a
-//! hold keep their answer in their own transaction as well, so that a retry is no second one even then.
+//! was done; every refusal may be right a minute later, and where the request alone decides it, it is the same again.
+//!
+//! A crash may come between the work and the keeping of its answer. Once that request is given up it is done again only
+//! where it says from which state (`If-Match`): what was done has moved that state on, so that it is refused, and a pointer
+//! move and the release of a hold keep their answer in their own transaction as well. Any other is not: a decision, a freeze
+//! or its end that comes a second time would undo what others did since.
 
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -19,7 +22,7 @@ use super::{Error, extract::ACTOR_HEADER, request_id};
 use crate::{
     app::{
         App, AppError, Kind,
-        answers::{Begun, KeptAnswer},
+        answers::{Begun, KeptAnswer, Lost},
     },
     json::Digest,
 };
@@ -77,7 +80,8 @@ async fn with_key(
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, most(parts.uri.path())).await.map_err(|_| Error::BodyTooLarge)?;
     let digest = digest(&parts, &body);
-    match app.begin_answer(&key, &digest).await? {
+    let lost = if parts.headers.contains_key(header::IF_MATCH) { Lost::DoneAgain } else { Lost::LeftAlone };
+    match app.begin_answer(&key, &digest, lost).await? {
         Begun::Fresh => {}
         Begun::InFlight => return Err(Error::InFlight),
         Begun::Answered(answer) => return Ok(again(answer)),
@@ -119,7 +123,7 @@ fn digest(parts: &Parts, body: &Bytes) -> Digest {
 }
 
 async fn keep(app: &App, key: &str, request: &Digest, response: Response) -> Result<Response, Error> {
-    if !response.status().is_success() && response.status() != StatusCode::BAD_REQUEST {
+    if !response.status().is_success() {
         app.forget_answer(key, request).await?;
         return Ok(response);
     }

@@ -22,7 +22,7 @@ use toolpact::{
 pub(crate) struct StandingClock(Mutex<DateTime<Utc>>);
 
 impl StandingClock {
-    fn at(text: &str) -> Arc<Self> {
+    pub(crate) fn at(text: &str) -> Arc<Self> {
         Arc::new(Self(Mutex::new(text.parse().expect("a time"))))
     }
 

@@ -32,8 +32,9 @@ impl Answers for Database {
         given_up: DateTime<Utc>,
     ) -> Result<Begun> {
         let mut tx = self.write().await?;
-        sqlx::query("DELETE FROM answers WHERE since < $1 OR (status IS NULL AND since < $2)")
+        sqlx::query("DELETE FROM answers WHERE since < $1 OR (key = $2 AND status IS NULL AND since < $3)")
             .bind(time(kept_since))
+            .bind(key)
             .bind(time(given_up))
             .execute(&mut *tx)
             .await?;

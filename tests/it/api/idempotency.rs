@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 use toolpact::{
-    app::{App, answers::Begun},
+    app::{
+        App,
+        answers::{Begun, Lost},
+    },
     json::Digest,
     store::Store,
 };
 
 use crate::{
     ask::{Answer, Ask, answer, get, post},
-    seed,
+    database::Own,
+    seed::{self, StandingClock},
 };
 
 const DRAFTS: &str = "/api/v1/catalogs/second/drafts";
@@ -73,21 +77,73 @@ async fn a_key_is_not_used_for_another_request() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_kept_only_where_the_request_alone_decides_it() {
+async fn a_refusal_is_not_kept() {
     let app = seed::story().await;
     let unknown = || post("/api/v1/catalogs/second/drafts", json!({})).header("idempotency-key", "k-1");
     assert_eq!(code(&answer(&app, unknown()).await), "404 unknown-catalog");
     assert_eq!(answer(&app, draft()).await.status, StatusCode::CREATED);
     assert_eq!(answer(&app, unknown()).await.status, StatusCode::CREATED, "it is there by now");
 
-    let wrong = || post(DRAFTS, json!({"server": "orders"})).header("idempotency-key", "k-2");
-    let first = answer(&app, wrong()).await;
-    assert_eq!(code(&first), "400 invalid-body");
-    let again = answer(&app, wrong()).await;
-    assert_eq!(
-        (again.body, again.headers.get("idempotency-replayed")),
-        (first.body, Some(&HeaderValue::from_static("true")))
-    );
+    // That the catalog has to be named is true only while there are two of them that are live there.
+    let unnamed = || {
+        let ask = post("/api/v1/environments/dev/promote", json!({"version": "2026.11.26", "reason": "why"}));
+        ask.header("if-match", "\"0\"").header("idempotency-key", "k-2")
+    };
+    assert_eq!(code(&answer(&app, unnamed()).await), "400 catalog-needed");
+    let named = json!({"catalog": "shop", "version": "2026.11.26", "reason": "why"});
+    let named = post("/api/v1/environments/dev/promote", named).header("if-match", "\"0\"");
+    assert_eq!(answer(&app, named.header("idempotency-key", "k-2")).await.status, StatusCode::OK);
+}
+
+/// As it was left by a process that ended between its work and the keeping of its answer.
+async fn lose_answers(own: &Own) {
+    let lost = "UPDATE answers SET status = NULL, headers = NULL, body = NULL";
+    own.behind().await.run(lost).await.expect("lost");
+}
+
+#[tokio::test]
+async fn what_was_done_by_a_process_that_is_gone_undoes_nothing_that_came_later() {
+    const DECISIONS: &str = "/api/v1/catalogs/shop/decisions";
+    const DRAFT: &str = "/api/v1/catalogs/shop/drafts/4";
+    let own = Own::new().await;
+    own.place().migrate().await.expect("migrated");
+    let store = own.place().open().await.expect("opened");
+    _ = seed::story_over(&store).await;
+    let app = App::new(store.clone(), StandingClock::at("2026-11-30T12:00:00Z"));
+    let tag = answer(&app, get(DRAFT)).await.header("etag").to_owned();
+    let decides = |ruling| {
+        let body = json!({"draft": 4, "rule": "tool-removed", "ruling": ruling, "reason": "why"});
+        post(DECISIONS, body)
+    };
+    let of_staging = |verb| post(&format!("/api/v1/environments/staging/{verb}"), json!({"reason": "why"}));
+    let rejects = || post(&format!("{DRAFT}/reject"), json!({"reason": "no"})).header("if-match", &tag);
+    assert_eq!(answer(&app, of_staging("freeze")).await.status, StatusCode::CREATED);
+
+    // Each is done, its answer is lost, and somebody else does the opposite where that can be done.
+    let cases = [
+        (decides("accept"), Some(decides("reject")), decides("accept"), "409 idempotency-key-in-flight"),
+        (
+            of_staging("unfreeze"),
+            Some(of_staging("freeze")),
+            of_staging("unfreeze"),
+            "409 idempotency-key-in-flight",
+        ),
+        (rejects(), None, rejects(), "412 stale-etag"),
+    ];
+    for (at, (first, opposite, again, refusal)) in cases.into_iter().enumerate() {
+        let key = format!("k-{at}");
+        let done = answer(&app, first.header("idempotency-key", &key)).await;
+        assert!(done.status.is_success(), "{}", done.body);
+        lose_answers(&own).await;
+        if let Some(opposite) = opposite {
+            assert_eq!(answer(&app, opposite).await.status, StatusCode::CREATED);
+        }
+        let events_before = events(&app).await;
+        let later = App::new(store.clone(), StandingClock::at("2026-11-30T12:16:00Z"));
+        let retried = answer(&later, again.header("idempotency-key", &key)).await;
+        assert_eq!(code(&retried), refusal, "{}", retried.body);
+        assert_eq!(events(&app).await, events_before, "{refusal}");
+    }
 }
 
 #[tokio::test]
@@ -96,7 +152,7 @@ async fn a_key_whose_request_is_worked_on_has_to_wait() {
     let ask = || draft().header("idempotency-key", "k-1");
     // The digest of the request, as the first of two sees it, is not known here: the key is taken under another one first.
     let other = Digest::of_bytes(b"another");
-    assert_eq!(app.begin_answer("k-1", &other).await.expect("it answers"), Begun::Fresh);
+    assert_eq!(app.begin_answer("k-1", &other, Lost::DoneAgain).await.expect("it answers"), Begun::Fresh);
     assert_eq!(code(&answer(&app, ask()).await), "422 idempotency-key-reused");
     app.forget_answer("k-1", &other).await.expect("it answers");
     // Both at once: one does it, and the other waits or gets its answer.
