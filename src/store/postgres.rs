@@ -61,12 +61,15 @@ const WRITERS: u32 = 2;
 const READERS: u32 = 8;
 
 /// For every connection. A write that was answered is on the disk (what the administrator asks beyond that stays), a
-/// statement or a wait for the lock ends, and a process that stopped in the middle of a write gives the lock back.
+/// statement or a wait for the lock ends (sooner, where the administrator says so), and a process that stopped in the middle
+/// of a write gives the lock back.
 const SESSION: &str = "
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
-    SET statement_timeout = '20s';
-    SET lock_timeout = '10s';
-    SET idle_in_transaction_session_timeout = '15s';
+    SELECT set_config(bound.name, bound.most::text, false)
+        FROM (VALUES ('statement_timeout', 20000), ('lock_timeout', 10000), ('idle_in_transaction_session_timeout', 15000))
+            AS bound (name, most)
+        JOIN pg_settings USING (name)
+        WHERE pg_settings.setting::bigint NOT BETWEEN 1 AND bound.most;
 ";
 
 /// `READ COMMITTED`, whatever the default: each statement sees all that was committed before it began, and so all that was
@@ -258,7 +261,34 @@ fn unstored(text: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{stored, unstored};
+    use sqlx::{Connection as _, Executor as _, PgConnection};
+
+    use super::{SESSION, stored, unstored};
+
+    #[tokio::test]
+    async fn a_session_is_bounded_and_tighter_bounds_stay() {
+        let Some(url) = std::env::var("TEST_POSTGRES_URL").ok().filter(|url| !url.is_empty()) else { return };
+        let mut db = PgConnection::connect(&url).await.expect("it answers");
+        for (asked, statement, lock) in [("", "20s", "10s"), ("1s", "1s", "1s"), ("1h", "20s", "10s")] {
+            if !asked.is_empty() {
+                let sql = format!("SET statement_timeout = '{asked}'; SET lock_timeout = '{asked}'");
+                db.execute(sqlx::AssertSqlSafe(sql)).await.expect("set");
+            }
+            db.execute(SESSION).await.expect("bounded");
+            for (name, bound) in [
+                ("statement_timeout", statement),
+                ("lock_timeout", lock),
+                ("idle_in_transaction_session_timeout", "15s"),
+            ] {
+                let is: String = sqlx::query_scalar("SELECT current_setting($1)")
+                    .bind(name)
+                    .fetch_one(&mut db)
+                    .await
+                    .expect("set");
+                assert_eq!(is, bound, "{name} where {asked:?} was asked for");
+            }
+        }
+    }
 
     #[test]
     fn a_text_comes_back_as_it_was_stored() {

@@ -1,5 +1,7 @@
 //! What the database keeps, keeps once, and refuses to forget.
 
+mod bounds;
+
 use std::{path::Path, sync::Arc};
 
 use chrono::TimeDelta;
