@@ -38,6 +38,8 @@ pub(crate) enum Act {
     Waives(i64, &'static str, &'static str),
     /// Accepts every change of a draft that still stands in the way, for good.
     AcceptsRest(i64),
+    /// Accepts or rejects what a rule found in a draft, for one environment alone.
+    Rules(&'static str, i64, &'static str, &'static str),
     /// Takes a tool out of a draft.
     TakesOut(i64, &'static str),
     Approves(i64),
@@ -71,8 +73,8 @@ pub(crate) enum Then {
 
 use Act::{
     AcceptsRest, Approves, ApprovesAsRead, Deploys, Drafts, Freezes, Promotes, PromotesAnyway, Reads,
-    Registers, Rehearses, Releases, Remarks, RollsBack, RollsBackAnyway, RollsBackFrom, Settles, Snapshots,
-    TakesOut, Unfreezes, Waives,
+    Registers, Rehearses, Releases, Remarks, RollsBack, RollsBackAnyway, RollsBackFrom, Rules, Settles,
+    Snapshots, TakesOut, Unfreezes, Waives,
 };
 use Then::{Blocked, Done, Refused, Waits};
 
@@ -130,6 +132,11 @@ const STEPS: &[(&str, Act, Then)] = &[
         Refused(409, "not-held", "no version of catalog `orders` is held in `staging`"),
     ),
     ("jonas", Promotes("staging", 1), Done),
+    // What is accepted elsewhere need not be accepted here.
+    ("ben", Rules("production", 2, "required-added", "reject"), Done),
+    ("jonas", Rehearses("production", 1), Blocked("policy-blocks")),
+    ("jonas", Promotes("production", 1), Refused(422, "policy-blocks", "for whoever uses `production`")),
+    ("ben", Rules("production", 2, "required-added", "accept"), Done),
     ("jonas", Rehearses("production", 1), Done),
     ("jonas", Promotes("production", 1), Done),
     // An emergency, through a freeze.
@@ -175,19 +182,22 @@ jonas environment.promoted environment/staging: from V0, to V1, generation 2, de
 ann environment.rolled-back environment/staging: from V1, to V0, generation 3, hold V1
 ann environment.hold-released environment/staging: released V1, generation 3
 jonas environment.promoted environment/staging: from V0, to V1, generation 4, decisions [1,2]
-jonas environment.promoted environment/production: from V0, to V1, generation 2, decisions [1,2]
+ben change.decided catalog/orders: ruling reject, environment production
+ben change.decided catalog/orders: ruling accept, environment production
+jonas environment.promoted environment/production: from V0, to V1, generation 2, decisions [1,4]
 ann environment.frozen environment/production
 ann environment.rolled-back environment/production: from V1, to V0, generation 3, hold V1, overridden [\"frozen\"], emergency true
 ann environment.hold-released environment/production: released V1, generation 3
 ann environment.unfrozen environment/production
-jonas environment.promoted environment/production: from V0, to V1, generation 4, decisions [1,2]
+jonas environment.promoted environment/production: from V0, to V1, generation 4, decisions [1,4]
 ";
 
 /// Of an event's particulars, those that say what was done.
-const PARTICULARS: [&str; 13] = [
+const PARTICULARS: [&str; 14] = [
     "draft",
     "version",
     "ruling",
+    "environment",
     "owner",
     "expires",
     "from",
@@ -219,7 +229,7 @@ pub(crate) enum End {
 /// Who tells the story.
 pub(crate) trait Face {
     fn acts(&mut self, who: &str, act: Act) -> Got;
-    /// How a refusal of this status ends here, and how its code is said, where that is.
+    /// How a refusal of this status and code ends here, and what is said besides.
     fn refusal(&self, status: u16, code: &str) -> (i32, String);
     /// Every event, the oldest first, as they are told to programs.
     fn events(&mut self) -> Vec<Value>;
@@ -238,8 +248,8 @@ pub(crate) fn tell(mut face: impl Face) {
             Waits => (End::Waits, vec![]),
             Blocked(gate) => (End::Blocked, vec![(*gate).to_owned()]),
             Refused(status, code, words) => {
-                let (number, code) = face.refusal(*status, code);
-                (End::Refused(number), vec![(*words).to_owned(), code, "help".to_owned()])
+                let (number, besides) = face.refusal(*status, code);
+                (End::Refused(number), vec![(*words).to_owned(), besides, "help".to_owned()])
             }
         };
         assert_eq!(end, expected, "step {at}: {who} {act:?}: {said}");

@@ -146,6 +146,12 @@ impl Face for Api {
                 let rest = json!({ "changes": open, "ruling": "accept", "reason": "because" });
                 self.asks(who, post(&format!("{CATALOG}/decisions"), rest))
             }
+            Act::Rules(place, id, rule, ruling) => {
+                let decision = json!({
+                    "draft": id, "rule": rule, "ruling": ruling, "environment": place, "reason": "because",
+                });
+                self.asks(who, post(&format!("{CATALOG}/decisions"), decision))
+            }
             Act::TakesOut(id, tool) => {
                 let held = self.json(&draft(id));
                 let members = held["members"].as_array().expect("members");

@@ -78,6 +78,11 @@ impl Face for Cli {
                 let open: Vec<&str> = open.filter_map(|line| line.split_whitespace().next()).collect();
                 self.run(who, &[&["decide", ORDERS, "accept"], &open[..], &reason[..]].concat())
             }
+            Act::Rules(environment, draft, rule, ruling) => {
+                let id = draft.to_string();
+                let rule = ["--draft", &id, "--rule", rule, "--environment", environment];
+                self.run(who, &[&["decide", ORDERS, ruling], &rule[..], &reason[..]].concat())
+            }
             Act::TakesOut(draft, tool) => {
                 self.run(who, &["edit", ORDERS, &draft.to_string(), "--without", tool])
             }
@@ -108,9 +113,16 @@ impl Face for Cli {
         }
     }
 
-    /// The command line says no codes.
-    fn refusal(&self, status: u16, _: &str) -> (i32, String) {
-        (if matches!(status, 400 | 404) { INVALID } else { BLOCKED }, String::new())
+    /// No code is said, but the command or flag that goes on.
+    fn refusal(&self, status: u16, code: &str) -> (i32, String) {
+        let next = match code {
+            "held" => "`toolpact release",
+            "not-served" => "`--record-probe`",
+            "frozen" => "emergency",
+            "policy-blocks" => "`toolpact decide orders accept CHANGE",
+            _ => "",
+        };
+        (if matches!(status, 400 | 404) { INVALID } else { BLOCKED }, next.to_owned())
     }
 
     fn events(&mut self) -> Vec<Value> {
