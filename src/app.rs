@@ -3,6 +3,7 @@
 //! Each file below holds the use cases of one noun as methods of [`App`]. A use case reads, lets the core decide, and
 //! writes once: the write and the event that describes it are one transaction of the store.
 
+pub mod access;
 pub mod answers;
 mod audit;
 pub mod catalogs;
@@ -127,6 +128,14 @@ pub struct App {
     tokens: Tokens,
     /// What is live, as hosts are answered.
     cache: Arc<live::cache::Cache>,
+    /// Callers that were looked up a moment ago.
+    known: Arc<access::Known>,
+    /// What was printed for whoever started the service.
+    links: Arc<access::sessions::Links>,
+    /// Whom people sign in through, where there is somebody.
+    oidc: Option<Arc<crate::oidc::Provider>>,
+    /// Who acts, where that is not whoever can open the database.
+    by: Option<Arc<access::By>>,
 }
 
 impl App {
@@ -135,7 +144,8 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
         let (limits, tokens, cache) = (Limits::default(), Tokens::default(), Arc::default());
-        Self { store, clock, variables, limits, tokens, cache }
+        let (known, links, oidc, by) = (Arc::default(), Arc::default(), None, None);
+        Self { store, clock, variables, limits, tokens, cache, known, links, oidc, by }
     }
 
     /// The same for whoever holds a claim: nothing is written any more once somebody else has it.
@@ -196,7 +206,8 @@ impl App {
 
     /// An event that happens now.
     fn event(&self, actor: &str, kind: &'static str, subject: String, data: Value) -> NewEvent {
-        NewEvent { at: self.now(), actor: actor.to_owned(), kind, subject, data, origin: None }
+        let origin = self.by.as_deref().map(access::By::origin);
+        NewEvent { at: self.now(), actor: actor.to_owned(), kind, subject, data, origin }
     }
 }
 

@@ -23,6 +23,7 @@ mod gate;
 mod import;
 mod lint;
 mod log;
+mod login;
 mod migrate;
 mod oauth;
 mod pointer;
@@ -41,6 +42,8 @@ mod snapshot;
 mod source;
 mod status;
 mod sweep;
+mod teams;
+mod tokens;
 mod tools;
 mod watch;
 
@@ -134,6 +137,8 @@ enum Command {
     Audit(audit::Args),
     // Run.
     Serve(serve::Args),
+    Tokens(tokens::Args),
+    Teams(teams::Args),
     Migrate(migrate::Args),
     Doctor(doctor::Args),
     Backup(backup::Args),
@@ -210,6 +215,8 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Backup(args) => backup::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),
         Command::Prune(args) => prune::run(args, context),
+        Command::Tokens(args) => tokens::run(args, context),
+        Command::Teams(args) => teams::run(args, context),
         Command::Serve(args) => serve::run(args, context, serve),
         Command::DemoServer(args) => demo_server::run(args),
     }
@@ -219,7 +226,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
 fn exit_code(kind: Kind) -> u8 {
     match kind {
         Kind::Invalid | Kind::NotFound => exit::INVALID,
-        Kind::Conflict | Kind::Stale | Kind::Blocked => exit::BLOCKED,
+        Kind::Conflict | Kind::Stale | Kind::Blocked | Kind::Forbidden => exit::BLOCKED,
         Kind::Unavailable | Kind::Internal => exit::COULD_NOT_RUN,
     }
 }

@@ -1,8 +1,7 @@
 //! The HTTP API under `/api/v1`: the route table, grouped by caller, and the layers that the API and the pages share.
 //!
 //! A thin face: it reads a request strictly, calls one use case and translates the answer. It never decides anything
-//! and never touches the store. Who calls is `api` for now, or `api:NAME` as the caller says: tokens come later, and then
-//! prove the name.
+//! and never touches the store. Who calls, and whether they may, says `guard`; each route names what it needs.
 
 mod catalogs;
 mod codes;
@@ -22,10 +21,12 @@ mod idempotency;
 mod layers;
 mod live;
 pub mod openapi;
-mod request_id;
 mod reviews;
 mod servers;
 mod settings;
+mod table;
+mod teams;
+mod tokens;
 pub mod wire;
 
 use std::sync::LazyLock;
@@ -34,36 +35,40 @@ use axum::{
     Router,
     extract::{DefaultBodyLimit, Request, State},
     http::Method,
-    middleware::{Next, from_fn_with_state},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::Response,
     routing::{any, get},
 };
-use utoipa::OpenApi as _;
-use utoipa_axum::{
-    router::{OpenApiRouter, UtoipaMethodRouterExt as _},
-    routes,
-};
+use utoipa_axum::{router::UtoipaMethodRouterExt as _, routes};
 
 pub use error::Error;
 pub use layers::layers;
 
-use crate::app::App;
+use self::table::{Routes, Table};
+use crate::{
+    access::Right::{Administer, Configure, Draft, Promote, Read, Review, RollBack},
+    app::App,
+    guard::{
+        self,
+        Need::{self, Anybody, Nobody, Right},
+        Reach::{Catalog, Environment, Everything, Nothing, WholeEnvironment},
+        Row,
+    },
+};
 
 /// Two tool lists fit in this, unless they are among the largest that are read from a server: those are for the command
 /// line, which has no other callers to think of.
 const DIFF_BYTES: usize = 16 << 20;
-
-/// What the audit log calls a caller of the API who says no name.
-const ACTOR: &str = "api";
 
 /// The API. What no route matches under `/api` is a problem document; everything else is the pages' business.
 pub fn router(app: App) -> Router {
     let strangers = Router::new()
         .route("/api", any(error::unknown_route))
         .route("/api/", any(error::unknown_route))
-        .route("/api/{*rest}", any(error::unknown_route));
+        .route("/api/{*rest}", any(error::unknown_route))
+        .layer(from_fn(|path, request, next| guard::needs(Anybody, path, request, next, table::denied)));
     TABLE
-        .0
+        .router
         .clone()
         .merge(strangers)
         .method_not_allowed_fallback(error::wrong_method)
@@ -72,53 +77,75 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// What is answered, and how it is described: one and the same table, made once.
-static TABLE: LazyLock<(Router<App>, utoipa::openapi::OpenApi)> =
-    LazyLock::new(|| routes().split_for_parts());
+/// What is answered, how it is described, and what it needs: one and the same table, made once.
+static TABLE: LazyLock<Table> = LazyLock::new(|| routes().made());
+
+/// What each route needs, for whoever holds it against the callers that there are.
+#[must_use]
+pub fn needs() -> &'static [Row] {
+    &TABLE.rows
+}
 
 /// The table, grouped by caller.
-fn routes() -> OpenApiRouter<App> {
-    let readers = OpenApiRouter::with_openapi(openapi::Info::openapi())
-        .routes(routes!(servers::list_servers))
-        .routes(routes!(servers::get_server))
-        .routes(routes!(servers::list_snapshots))
-        .routes(routes!(catalogs::list_catalogs))
-        .routes(routes!(catalogs::get_catalog, settings::put_catalog))
-        .routes(routes!(catalogs::list_versions))
-        .routes(routes!(catalogs::get_version))
-        .routes(routes!(environments::list_environments))
-        .routes(routes!(environments::get_environment))
-        .routes(routes!(environments::list_moves))
-        .routes(routes!(events::list_events))
-        .routes(routes!(openapi::get_openapi));
+fn routes() -> Routes {
+    const ADMINISTER: Need = Right(Administer, Nothing);
+    let everything = Right(Read, Everything);
+    let catalog = Right(Read, Catalog);
+    let judge = Right(Read, Nothing);
+    let draft = Right(Draft, Catalog);
+    let review = Right(Review, Catalog);
 
-    let consumers = OpenApiRouter::new()
-        .routes(routes!(live::get_live_catalog))
-        .routes(routes!(diffs::verify_tools).layer(DefaultBodyLimit::max(DIFF_BYTES)));
-
-    let builds =
-        OpenApiRouter::new().routes(routes!(diffs::make_diff).layer(DefaultBodyLimit::max(DIFF_BYTES)));
-
-    let reviewers = OpenApiRouter::new()
-        .routes(routes!(drafts::list_drafts, drafts::create_draft))
-        .routes(routes!(drafts::get_draft, drafts::edit_draft))
-        .routes(routes!(reviews::get_review))
-        .routes(routes!(reviews::create_comment))
-        .routes(routes!(decisions::list_decisions, decisions::create_decisions))
-        .routes(routes!(drafts::approve_draft))
-        .routes(routes!(drafts::reject_draft));
-
-    let operators = OpenApiRouter::new()
-        .routes(routes!(environments::preflight_move))
-        .routes(routes!(freezes::freeze_environment))
-        .routes(routes!(freezes::unfreeze_environment))
-        .routes(routes!(environments::promote_version))
-        .routes(routes!(environments::rollback_version))
-        .routes(routes!(environments::release_hold));
-
-    let probes = OpenApiRouter::new().routes(routes!(health::get_livez)).routes(routes!(health::get_readyz));
-
-    readers.merge(consumers).merge(builds).merge(reviewers).merge(operators).merge(probes)
+    Routes::new()
+        // Readers.
+        .at(everything, routes!(servers::list_servers))
+        .at(everything, routes!(servers::get_server))
+        .at(everything, routes!(servers::list_snapshots))
+        .at(everything, routes!(catalogs::list_catalogs))
+        .at(catalog, routes!(catalogs::get_catalog))
+        .at(Right(Configure, Catalog), routes!(settings::put_catalog))
+        .at(catalog, routes!(catalogs::list_versions))
+        .at(catalog, routes!(catalogs::get_version))
+        .at(everything, routes!(environments::list_environments))
+        .at(Right(Read, WholeEnvironment), routes!(environments::get_environment))
+        .at(Right(Read, WholeEnvironment), routes!(environments::list_moves))
+        .at(everything, routes!(events::list_events))
+        .at(Nobody, routes!(openapi::get_openapi))
+        // Hosts.
+        .at(Right(Read, Environment), routes!(live::get_live_catalog))
+        .at(judge, routes!(diffs::verify_tools).layer(DefaultBodyLimit::max(DIFF_BYTES)))
+        // Builds.
+        .at(judge, routes!(diffs::make_diff).layer(DefaultBodyLimit::max(DIFF_BYTES)))
+        // Authors and reviewers.
+        .at(catalog, routes!(drafts::list_drafts))
+        .at(draft, routes!(drafts::create_draft))
+        .at(catalog, routes!(drafts::get_draft))
+        .at(draft, routes!(drafts::edit_draft))
+        .at(catalog, routes!(reviews::get_review))
+        .at(draft, routes!(reviews::create_comment))
+        .at(catalog, routes!(decisions::list_decisions))
+        .at(review, routes!(decisions::create_decisions))
+        .at(review, routes!(drafts::approve_draft))
+        .at(review, routes!(drafts::reject_draft))
+        // Operators.
+        .at(Right(Read, Environment), routes!(environments::preflight_move))
+        .at(Right(RollBack, Environment), routes!(freezes::freeze_environment))
+        .at(Right(Promote, Environment), routes!(freezes::unfreeze_environment))
+        .at(Right(Promote, Environment), routes!(environments::promote_version))
+        .at(Right(RollBack, Environment), routes!(environments::rollback_version))
+        .at(Right(Promote, Environment), routes!(environments::release_hold))
+        // Everybody, about themselves; admins, about everybody.
+        .at(Anybody, routes!(tokens::get_caller))
+        .at(Anybody, routes!(tokens::list_tokens))
+        .at(Anybody, routes!(tokens::create_token))
+        .at(Anybody, routes!(tokens::get_token))
+        .at(Anybody, routes!(tokens::revoke_token))
+        .at(Right(Read, Nothing), routes!(teams::list_teams))
+        .at(Right(Read, Nothing), routes!(teams::get_team))
+        .at(ADMINISTER, routes!(teams::put_team))
+        .at(ADMINISTER, routes!(teams::remove_team))
+        // Probes.
+        .at(Nobody, routes!(health::get_livez))
+        .at(Nobody, routes!(health::get_readyz))
 }
 
 /// A POST with a key is answered once, and what is read is left out where the caller has it.

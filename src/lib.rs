@@ -7,6 +7,7 @@
 //! The modules stand in the order in which data flows; each names only those above it (`tests/it/architecture.rs`).
 
 // The core: pure. No I/O, no clock, no randomness.
+pub mod access;
 pub mod catalog;
 pub mod contract;
 pub mod diff;
@@ -20,10 +21,14 @@ pub mod snapshot;
 // The shells: where the core meets the world. They do not know each other.
 pub mod config;
 pub mod mcp;
+pub mod oidc;
 pub mod store;
 
 // The use cases: the only place where core meets shell.
 pub mod app;
+
+// Who calls over HTTP, and whether they may.
+pub mod guard;
 
 // The faces: they translate, and call `app`.
 pub mod cli;

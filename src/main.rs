@@ -1,21 +1,22 @@
 //! Parses arguments, runs a command, maps its outcome to an exit code; and puts the two faces of the service together,
 //! which do not know each other.
 
-use std::{io, process::ExitCode};
+use std::{io, net::SocketAddr, process::ExitCode};
 
 use tokio::net::TcpListener;
-use toolpact::{app::App, cli, http, web};
+use toolpact::{app::App, cli, guard::Rates, http, web};
 
 /// A diff makes and drops some ten thousand small values on two threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    cli::main(|listener, app, stop| Box::pin(serve(listener, app, stop)))
+    cli::main(|listener, app, rates, stop| Box::pin(serve(listener, app, rates, stop)))
 }
 
-async fn serve(listener: TcpListener, app: App, stop: cli::Stop) -> io::Result<()> {
+async fn serve(listener: TcpListener, app: App, rates: Rates, stop: cli::Stop) -> io::Result<()> {
     let bound = listener.local_addr()?;
-    let router = http::layers(http::router(app.clone()).merge(web::router(app)), bound);
-    axum::serve(listener, router).with_graceful_shutdown(stop).await
+    let router = http::layers(http::router(app.clone()).merge(web::router(app.clone())), app, bound, rates);
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service).with_graceful_shutdown(stop).await
 }

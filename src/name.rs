@@ -73,6 +73,8 @@ names! {
     CatalogName = "a catalog";
     /// An environment's name.
     EnvironmentName = "an environment";
+    /// A team's name.
+    TeamName = "a team";
 }
 
 impl ServerName {

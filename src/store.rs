@@ -3,6 +3,7 @@
 //! Between the pure core and the use cases. A store keeps, finds and compares-and-sets; it judges nothing. Every write
 //! is one transaction and takes the event that describes it, so neither exists without the other.
 
+mod access;
 mod changes;
 mod place;
 pub mod postgres;
@@ -10,6 +11,7 @@ mod sql;
 pub mod sqlite;
 mod upkeep;
 
+pub use access::{Access, Login, Owned, Session, Team, Token};
 pub use changes::{Moved, PointerChange, PointerChanges};
 pub use place::{InvalidPlace, Place};
 pub use upkeep::Condition;
@@ -775,12 +777,32 @@ pub trait Retention: Send + Sync {
 
 /// All of it, as one object.
 pub trait Store:
-    Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Answers + Events + Retention
+    Snapshots
+    + Servers
+    + Polls
+    + Catalogs
+    + Reviews
+    + Environments
+    + Freezes
+    + Answers
+    + Events
+    + Retention
+    + Access
 {
 }
 
 impl<
-    T: Snapshots + Servers + Polls + Catalogs + Reviews + Environments + Freezes + Answers + Events + Retention,
+    T: Snapshots
+        + Servers
+        + Polls
+        + Catalogs
+        + Reviews
+        + Environments
+        + Freezes
+        + Answers
+        + Events
+        + Retention
+        + Access,
 > Store for T
 {
 }

@@ -2,7 +2,8 @@
 //!
 //! A thin face, as the API is: it reads a form, calls one use case and shows the answer; it never touches the store.
 //! Whatever a server wrote is hostile: it is escaped, its invisible characters are made visible (`text`), it is cut
-//! where it is endless, and it never becomes a link or an image. Who clicks is always `web` until people sign in.
+//! where it is endless, and it never becomes a link or an image. Each page names what it needs of whoever looks at it; who
+//! is not signed in is sent to do so.
 
 mod assets;
 mod catalogs;
@@ -18,9 +19,13 @@ mod page;
 mod report;
 mod rules;
 mod servers;
+mod session;
+mod table;
 mod text;
 mod tools;
 mod versions;
+
+use std::sync::LazyLock;
 
 use axum::{
     Router,
@@ -29,10 +34,16 @@ use axum::{
 };
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::app::App;
-
-/// What the audit log calls somebody at a page until people sign in.
-const ACTOR: &str = "web";
+use self::table::Pages;
+use crate::{
+    access::Right::{Promote, Read, Review, RollBack},
+    app::App,
+    guard::{
+        Need::{Anybody, Nobody, Right},
+        Reach::{Catalog, Environment, Everything, WholeEnvironment},
+        Row,
+    },
+};
 
 /// Nothing but our own stylesheet and mark is loaded, and forms go nowhere else.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
@@ -40,43 +51,82 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img
 
 /// The pages, their forms and their stylesheet; whatever else is asked for gets a page that helps.
 pub fn router(app: App) -> Router {
-    let pages = Router::new()
-        .route("/", get(overview::show_overview))
-        .route("/servers", get(servers::show_servers))
-        .route("/servers/{server}", get(servers::show_server))
-        .route("/servers/{server}/tools/{tool}", get(tools::show_tool))
-        .route("/catalogs", get(catalogs::show_catalogs))
-        .route("/catalogs/{catalog}", get(catalogs::show_catalog))
-        .route("/catalogs/{catalog}/versions/{version}", get(versions::show_version))
-        .route("/catalogs/{catalog}/drafts/{draft}", get(drafts::show_draft))
-        .route("/environments", get(environments::show_environments))
-        .route("/environments/{environment}", get(environments::show_environment))
-        .route("/diff", get(diffs::show_diff))
-        .route("/events", get(events::show_events))
-        .route("/rules", get(rules::show_rules))
-        .route("/rules/{rule}", get(rules::show_rule));
-
-    let forms = Router::new()
-        .route("/catalogs/{catalog}/drafts/{draft}/approve", post(drafts::approve_draft))
-        .route("/catalogs/{catalog}/drafts/{draft}/reject", post(drafts::reject_draft))
-        .route("/catalogs/{catalog}/versions/{version}/promote", post(versions::promote_first))
-        .route("/environments/{environment}/promote", post(environments::promote_version))
-        .route("/environments/{environment}/rollback", post(environments::rollback_version))
-        .route("/environments/{environment}/release-hold", post(environments::release_hold));
-
-    let assets = Router::new()
-        .route("/assets/app.css", get(assets::get_stylesheet))
-        .route("/assets/mark.svg", get(assets::get_mark));
-
-    pages
-        .merge(forms)
-        .merge(assets)
+    TABLE
+        .router
+        .clone()
         .method_not_allowed_fallback(error::wrong_method)
         .fallback(error::unknown_page)
         .layer(fixed(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY))
         .layer(fixed(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(fixed(header::REFERRER_POLICY, "no-referrer"))
         .with_state(app)
+}
+
+/// What each page and form needs, for whoever holds it against the callers that there are.
+#[must_use]
+pub fn needs() -> &'static [Row] {
+    &TABLE.rows
+}
+
+static TABLE: LazyLock<Pages> = LazyLock::new(pages);
+
+fn pages() -> Pages {
+    let look = Right(Read, Everything);
+    let look_at_catalog = Right(Read, Catalog);
+    let decide = Right(Review, Catalog);
+
+    Pages::new()
+        .page(look, "/", get(overview::show_overview))
+        .page(look, "/servers", get(servers::show_servers))
+        .page(look, "/servers/{server}", get(servers::show_server))
+        .page(look, "/servers/{server}/tools/{tool}", get(tools::show_tool))
+        .page(look, "/catalogs", get(catalogs::show_catalogs))
+        .page(look_at_catalog, "/catalogs/{catalog}", get(catalogs::show_catalog))
+        .page(look_at_catalog, "/catalogs/{catalog}/versions/{version}", get(versions::show_version))
+        .page(look_at_catalog, "/catalogs/{catalog}/drafts/{draft}", get(drafts::show_draft))
+        .page(look, "/environments", get(environments::show_environments))
+        .page(
+            Right(Read, WholeEnvironment),
+            "/environments/{environment}",
+            get(environments::show_environment),
+        )
+        .page(look, "/diff", get(diffs::show_diff))
+        .page(look, "/events", get(events::show_events))
+        .page(Anybody, "/rules", get(rules::show_rules))
+        .page(Anybody, "/rules/{rule}", get(rules::show_rule))
+        // Decisions.
+        .form(decide, "/catalogs/{catalog}/drafts/{draft}/approve", post(drafts::approve_draft))
+        .form(decide, "/catalogs/{catalog}/drafts/{draft}/reject", post(drafts::reject_draft))
+        .form(
+            Right(Promote, Catalog),
+            "/catalogs/{catalog}/versions/{version}/promote",
+            post(versions::promote_first),
+        )
+        .form(
+            Right(Promote, Environment),
+            "/environments/{environment}/promote",
+            post(environments::promote_version),
+        )
+        .form(
+            Right(RollBack, Environment),
+            "/environments/{environment}/rollback",
+            post(environments::rollback_version),
+        )
+        .form(
+            Right(Promote, Environment),
+            "/environments/{environment}/release-hold",
+            post(environments::release_hold),
+        )
+        // Signing in and out.
+        .page(Nobody, "/login", get(session::show_login))
+        .form(Nobody, "/login", post(session::sign_in))
+        .page(Nobody, "/login/link", get(session::follow_link))
+        .page(Nobody, "/login/oidc", get(session::begin_oidc))
+        .page(Nobody, "/login/oidc/callback", get(session::finish_oidc))
+        .form(Nobody, "/logout", post(session::sign_out))
+        // What the page that signs people in is made of.
+        .page(Nobody, "/assets/app.css", get(assets::get_stylesheet))
+        .page(Nobody, "/assets/mark.svg", get(assets::get_mark))
 }
 
 fn fixed(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     App, AppError, Kind, TRIES,
+    access::{Object, Right},
     review::busy,
     servers,
     view::{Applied, CatalogPage, CatalogSummary, SHOWN},
@@ -62,6 +63,7 @@ impl App {
                 invalid(format!("{name}: {e}")).help("name the catalog in the document: `catalog: NAME`")
             })?,
         };
+        self.permit(Right::Configure, Object::catalog(&catalog))?;
         let mut registered = Vec::new();
         for _ in 0..TRIES {
             let tried = self.try_apply((name, &document), &catalog, how, &mut registered, actor).await?;
@@ -141,6 +143,7 @@ impl App {
         seen: Option<&Digest>,
         actor: &str,
     ) -> Result<Catalog, AppError> {
+        self.permit(Right::Configure, Object::catalog(&settings.name))?;
         for _ in 0..TRIES {
             if let Some(set) = self.try_put(&settings, seen, actor).await? {
                 return Ok(set);

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{
     App, AppError, Kind,
+    access::{Object, Right},
     catalogs::settings,
     check::compared,
     earlier,
@@ -55,6 +56,7 @@ impl App {
         servers: &[ServerName],
         actor: &str,
     ) -> Result<Draft, AppError> {
+        self.permit(Right::Draft, Object::catalog(catalog))?;
         let catalog = self.catalog_with(catalog, servers, actor).await?;
         match self.form_draft(&catalog, actor).await? {
             Formed::New(draft) | Formed::Pending(draft) | Formed::Queued(draft) => Ok(*draft),

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{
     App, AppError, Kind, ReleaseRequest,
+    access::{Object, Right},
     moves::{keyed, stale},
     reason,
     view::{EnvironmentPage, SHOWN},
@@ -68,6 +69,7 @@ impl App {
         let ReleaseRequest { environment, version, generation, .. } = request;
         let (version, generation) = (*version, *generation);
         let why = reason(&request.reason)?;
+        self.permit_move(Right::Promote, environment, request.catalog.as_ref()).await?;
         let catalog = self.chosen_catalog(request.catalog.as_ref()).await?;
         let pointer = self.store.pointer(environment, &catalog).await?;
         let Some(pointer) = pointer else { return Err(self.never_used(environment, &catalog).await?) };
@@ -97,6 +99,22 @@ impl App {
             }
             Err(StoreError::Moved(now)) => Err(stale(environment, &catalog, generation, now.as_deref())),
             done => Ok(done?),
+        }
+    }
+
+    /// Refuses what the caller may not do there to one catalog or, where none is named, to all.
+    fn permit_everywhere(
+        &self,
+        right: Right,
+        environment: &EnvironmentName,
+        catalog: Option<&CatalogName>,
+    ) -> Result<(), AppError> {
+        self.permit(right, Object { catalog, environment: Some(environment) })?;
+        match self.caller() {
+            Some(caller) if catalog.is_none() && caller.scope.catalogs.is_some() => {
+                Err(caller.beyond_scope(right).into())
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -153,6 +171,7 @@ impl App {
         actor: &str,
     ) -> Result<Freeze, AppError> {
         let why = reason(why)?;
+        self.permit_everywhere(Right::RollBack, environment, catalog)?;
         if let Some(catalog) = catalog {
             self.known_catalog(catalog).await?;
         }
@@ -185,6 +204,7 @@ impl App {
         actor: &str,
     ) -> Result<(), AppError> {
         let why = reason(why)?;
+        self.permit_everywhere(Right::Promote, environment, catalog)?;
         let data = json!({ "catalog": catalog, "reason": why });
         let event = self.event(actor, "environment.unfrozen", format!("environment/{environment}"), data);
         if self.store.unfreeze(environment, catalog, event).await? {

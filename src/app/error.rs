@@ -20,6 +20,8 @@ pub enum Kind {
     Stale,
     /// A policy forbids it (422, exit 1).
     Blocked,
+    /// The caller may not do it (403, exit 1).
+    Forbidden,
     /// Something outside did not answer: a server, the database (503, exit 3).
     Unavailable,
     /// Our own fault (500, exit 3).
@@ -32,7 +34,12 @@ impl Kind {
     pub fn is_ours(self) -> bool {
         match self {
             Self::Unavailable | Self::Internal => true,
-            Self::Invalid | Self::NotFound | Self::Conflict | Self::Stale | Self::Blocked => false,
+            Self::Invalid
+            | Self::NotFound
+            | Self::Conflict
+            | Self::Stale
+            | Self::Blocked
+            | Self::Forbidden => false,
         }
     }
 }

@@ -14,9 +14,9 @@ use crate::{
         CatalogVersion, DraftStatus, EnvironmentPointer, Event, Move,
         review::{Decision, Ruling},
     },
-    name::{CatalogName, EnvironmentName, ServerName},
+    name::{CatalogName, EnvironmentName, ServerName, TeamName},
     snapshot::Outcome,
-    store::EventQuery,
+    store::{EventQuery, Team, Token},
 };
 
 /// How many events are looked at for one page where more than one thing is asked of them: where few fit, a page is shorter
@@ -50,6 +50,9 @@ impl<T, K> Page<T, K> {
         Self { items, next }
     }
 }
+
+/// The place of a token in their list.
+pub type TokenKey = (DateTime<Utc>, String);
 
 impl<T, K: Ord> Page<T, K> {
     /// Cuts a page from a whole list in ascending order of its keys.
@@ -118,6 +121,22 @@ impl DecisionFilter {
 pub type MoveKey = (Reverse<DateTime<Utc>>, CatalogName, Reverse<i64>);
 
 impl App {
+    /// A page of the tokens that the caller may see, the oldest first.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn tokens_page(&self, slice: &Slice<TokenKey>) -> Result<Page<Token, TokenKey>, AppError> {
+        Ok(Page::cut(self.tokens().await?, slice, |token| (token.created_at, token.id.clone())))
+    }
+
+    /// A page of the teams, by name.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn teams_page(&self, slice: &Slice<TeamName>) -> Result<Page<Team, TeamName>, AppError> {
+        Ok(Page::cut(self.teams().await?, slice, |team| team.name.clone()))
+    }
+
     /// Servers by name, whose newest listing ended so where that is asked.
     ///
     /// # Errors

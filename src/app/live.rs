@@ -5,7 +5,12 @@ pub mod cache;
 
 use serde_json::value::RawValue;
 
-use super::{App, AppError, Kind, check::computed, view};
+use super::{
+    App, AppError, Kind,
+    access::{Object, Right},
+    check::computed,
+    view,
+};
 use crate::{
     catalog::{
         EnvironmentPointer, Move, ServerSource, Version,
@@ -40,6 +45,22 @@ impl App {
     /// # Errors
     /// Where the environment does not exist, or the catalog was never live there, or several were and none is named.
     pub async fn live(
+        &self,
+        environment: &EnvironmentName,
+        catalog: Option<&CatalogName>,
+    ) -> Result<EnvironmentPointer, AppError> {
+        let pointer = self.live_pointer(environment, catalog).await?;
+        self.permit_reading(&pointer)?;
+        Ok(pointer)
+    }
+
+    /// Refuses what is live to whoever may not see it.
+    pub(super) fn permit_reading(&self, pointer: &EnvironmentPointer) -> Result<(), AppError> {
+        let EnvironmentPointer { environment, catalog, .. } = pointer;
+        self.permit(Right::Read, Object { catalog: Some(catalog), environment: Some(environment) })
+    }
+
+    async fn live_pointer(
         &self,
         environment: &EnvironmentName,
         catalog: Option<&CatalogName>,

@@ -7,7 +7,12 @@ mod gates;
 
 use serde_json::json;
 
-use super::{App, AppError, Kind, MoveRequest, Overrides, TRIES, reason, shown, view::Preflight};
+use super::{
+    App, AppError, Kind, MoveRequest, Overrides, TRIES,
+    access::{Object, Right},
+    reason, shown,
+    view::Preflight,
+};
 use crate::{
     catalog::{CatalogVersion, EnvironmentPointer, Move, MoveKind},
     json::Digest,
@@ -42,6 +47,7 @@ impl App {
     /// of a rollback, was never live.
     pub async fn preflight(&self, kind: MoveKind, request: &MoveRequest) -> Result<Preflight, AppError> {
         no_emergency(kind, request)?;
+        self.permit_move(Right::Read, &request.environment, request.catalog.as_ref()).await?;
         Ok(self.examined(kind, request).await?.0)
     }
 
@@ -75,6 +81,12 @@ impl App {
     ) -> Result<Move, AppError> {
         let why = reason(&request.reason)?;
         no_emergency(kind, request)?;
+        let right = match kind {
+            // Whoever overrides the gates opens what they close.
+            MoveKind::Rollback if !request.overrides.emergency => Right::RollBack,
+            MoveKind::Rollback | MoveKind::Promote => Right::Promote,
+        };
+        self.permit_move(right, &request.environment, request.catalog.as_ref()).await?;
         for _ in 0..TRIES {
             let (preflight, basis) = self.examined(kind, request).await?;
             if let Some(gate) = preflight.gates.iter().find(|gate| gate.blocks()) {
@@ -136,6 +148,20 @@ impl App {
             }
             done => Ok(Some(done?)),
         }
+    }
+
+    /// Refuses a move of this catalog, or of the only one, that the caller may not make there.
+    pub(super) async fn permit_move(
+        &self,
+        right: Right,
+        environment: &EnvironmentName,
+        catalog: Option<&CatalogName>,
+    ) -> Result<(), AppError> {
+        if self.caller().is_none() {
+            return Ok(());
+        }
+        let catalog = self.chosen_catalog(catalog).await?;
+        self.permit(right, Object { catalog: Some(&catalog), environment: Some(environment) })
     }
 
     /// Whether a move is one at all, as the pointer stands.

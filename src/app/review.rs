@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{
     App, AppError, Kind,
+    access::{Object, Right},
     view::{ReviewPage, Standing},
 };
 use crate::{
@@ -43,6 +44,7 @@ impl App {
         text: &str,
         actor: &str,
     ) -> Result<Comment, AppError> {
+        self.permit(Right::Draft, Object::catalog(catalog))?;
         let draft = self.get_draft(catalog, id).await?;
         let text = text.trim();
         if text.is_empty() || text.len() > MAX_COMMENT {

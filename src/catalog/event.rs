@@ -12,7 +12,8 @@ use crate::json::Digest;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Origin {
-    /// What proved the actor's name: `local` (whoever may open the database), `token:ID`, `session`, `oidc`, `none`.
+    /// What proved the actor's name: `local` (whoever may open the database), `token:ID`, `session:ID` (signed in
+    /// with that token), `oidc:ISSUER`, `link`.
     pub auth: String,
     /// The person that an agent or a build says it acts for; a claim.
     #[serde(skip_serializing_if = "Option::is_none", default)]

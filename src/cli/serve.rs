@@ -19,19 +19,24 @@ use tokio::net::TcpListener;
 use super::{
     Answer,
     context::{self, Context},
+    login::Login,
 };
 use crate::app::{
     App, AppError, IpNet, Kind, Place, Reach, SystemClock, demo,
     poll::{Polled, Poller, Polling},
     view::Drift,
 };
+use crate::guard::Rates;
 use crate::snapshot::Outcome;
 
 /// Serves the faces on a listener until [`Stop`] ends.
-pub type Serve = fn(TcpListener, App, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+pub type Serve = fn(TcpListener, App, Rates, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// Ends when the service is to stop.
 pub type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Who follows the link of a demo.
+const DEMO_USER: &str = "you";
 
 /// How long requests in flight may take after a signal; a client that never hangs up must not keep the process.
 const GRACE: Duration = Duration::from_secs(10);
@@ -42,9 +47,11 @@ pub(super) struct Args {
     /// Address and port; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS:PORT")]
     listen: String,
-    /// Listen on an address that other machines reach. There is no login yet: whoever reaches it may decide.
+    /// Listen on an address that other machines reach. Tokens then travel in clear, unless a proxy before it speaks TLS.
     #[arg(long)]
     allow_remote: bool,
+    #[command(flatten)]
+    login: Login,
     #[command(flatten)]
     polling: Polls,
     /// Do not bring the tables of a PostgreSQL database up to date; refuse to start where they are not.
@@ -134,13 +141,15 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
             App::migrate(&database).await?;
         }
         let app = App::open(&database, Arc::new(SystemClock)).await?;
-        let app = app.reaching(Reach::Public(args.polling.networks.clone()));
+        let app = args.login.with_issuer(app)?.reaching(Reach::Public(args.polling.networks.clone()));
         let bound = listener.local_addr().map_err(|e| unavailable(address, &e))?;
         let path = if args.demo { seed(&app).await? } else { String::new() };
-        say(bound, &path, &database, args.demo);
+        let path = if args.demo && bound.ip().is_loopback() { signed_in(&app, &path)? } else { path };
+        let first = app.first_token().await?.map(|(_, secret)| secret);
+        say(bound, &path, &database, args.demo, first.as_deref());
         let poller = args.polling.poller(&app);
         let polling = poller.clone().map(|poller| tokio::spawn(poller.run()));
-        let served = run_until(stop, |stop| serve(listener, app, stop)).await;
+        let served = run_until(stop, |stop| serve(listener, app, args.login.rates(), stop)).await;
         // What is being asked is given up, servers that were started for it included, and left to others.
         if let (Some(poller), Some(polling)) = (poller, polling) {
             polling.abort();
@@ -161,13 +170,22 @@ async fn seed(app: &App) -> Result<String, AppError> {
     Ok(format!("catalogs/{}/drafts/{}", state.catalog, state.draft))
 }
 
-fn say(bound: SocketAddr, path: &str, database: &Place, demo: bool) {
+/// The path that signs in whoever follows it, once, and leads on to this one.
+fn signed_in(app: &App, path: &str) -> Result<String, AppError> {
+    Ok(format!("login/link?secret={}&next=/{path}", app.link(DEMO_USER)?))
+}
+
+fn say(bound: SocketAddr, path: &str, database: &Place, demo: bool, first: Option<&str>) {
     let url = format!("http://{bound}/{path}");
     let what = if demo { "a demo, gone when it stops".to_owned() } else { format!("database `{database}`") };
     // Whoever started it may read no longer; the service runs all the same.
-    _ = super::print(&format!("toolpact serves {url}\n({what}; stop with Ctrl-C)\n"));
+    let token = match first {
+        Some(secret) => format!("\nthe first token, an admin's, shown this once: {secret}\n"),
+        None => String::new(),
+    };
+    _ = super::print(&format!("toolpact serves {url}\n({what}; stop with Ctrl-C)\n{token}"));
     if !bound.ip().is_loopback() {
-        tracing::warn!("no login yet: whoever reaches {bound} may approve, promote and roll back");
+        tracing::warn!("{bound} is reached in clear: put a proxy before it that speaks TLS");
     }
 }
 
@@ -186,8 +204,8 @@ fn address(args: &Args) -> Result<SocketAddr, AppError> {
         .collect();
     let first = *all.first().ok_or_else(|| invalid("the name has no address"))?;
     if !args.allow_remote && !all.iter().all(|a| a.ip().is_loopback()) {
-        return Err(invalid("other machines reach it, and there is no login yet: whoever reaches it may decide")
-            .help("keep to 127.0.0.1 and reach it through a tunnel or an authenticating proxy, or pass `--allow-remote`"));
+        return Err(invalid("other machines reach it, and tokens would travel in clear")
+            .help("keep to 127.0.0.1 behind a proxy that speaks TLS, or pass `--allow-remote`"));
     }
     Ok(first)
 }

@@ -15,7 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     Error,
     cursor::List,
-    extract::{Actor, Body, Path, Query},
+    extract::{Body, By, Path, Query},
     wire::{self, schema},
 };
 use crate::{
@@ -154,9 +154,8 @@ pub(super) struct DecideBody {
     ]))),
 )]
 pub(super) async fn create_decisions(
-    State(app): State<App>,
     Path(catalog): Path<CatalogName>,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<DecideBody>,
 ) -> Result<Response, Error> {
     let changes = match (body.changes, body.draft, body.rule) {

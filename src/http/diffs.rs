@@ -1,17 +1,17 @@
 //! Tool lists in, a judgement out; nothing is stored.
 
-use axum::{Json, extract::State};
+use axum::Json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::{
     Error,
-    extract::Body,
+    extract::{Body, By},
     wire::{self, schema},
 };
 use crate::{
-    app::{App, check},
+    app::check,
     diff::{Assumption, Formats, Options, Report},
     name::{CatalogName, EnvironmentName, ServerName},
 };
@@ -99,7 +99,7 @@ pub(super) struct VerifyBody {
     ]))),
 )]
 pub(super) async fn verify_tools(
-    State(app): State<App>,
+    By { app, .. }: By,
     Body(body): Body<VerifyBody>,
 ) -> Result<Json<wire::Verified>, Error> {
     let VerifyBody { environment, catalog, server, listing } = body;

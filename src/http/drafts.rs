@@ -16,7 +16,7 @@ use super::{
     Error,
     conditional::{IfMatch, Tagged, tag},
     cursor::List,
-    extract::{Actor, Body, DraftId, PatchBody, Path, Query},
+    extract::{Body, By, DraftId, PatchBody, Path, Query},
     wire::{self, schema},
 };
 use crate::{
@@ -49,9 +49,8 @@ pub(super) struct CreateBody {
     ]))),
 )]
 pub(super) async fn create_draft(
-    State(app): State<App>,
     Path(catalog): Path<CatalogName>,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<CreateBody>,
 ) -> Result<Response, Error> {
     let draft = app.draft(&catalog, &body.servers, &actor).await?;
@@ -145,10 +144,9 @@ pub(super) struct ApproveBody {
     ]))),
 )]
 pub(super) async fn approve_draft(
-    State(app): State<App>,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     if_match: IfMatch,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<ApproveBody>,
 ) -> Result<Response, Error> {
     let seen = unchanged(&app, &catalog, draft, &if_match).await?;
@@ -186,10 +184,9 @@ pub(super) struct RejectBody {
     ]))),
 )]
 pub(super) async fn reject_draft(
-    State(app): State<App>,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     if_match: IfMatch,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<RejectBody>,
 ) -> Result<Tagged<wire::Draft>, Error> {
     let seen = unchanged(&app, &catalog, draft, &if_match).await?;
@@ -230,10 +227,9 @@ pub(super) enum PatchOperation {
     ]))),
 )]
 pub(super) async fn edit_draft(
-    State(app): State<App>,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     if_match: IfMatch,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     PatchBody(patch): PatchBody<PatchOperation>,
 ) -> Result<Tagged<wire::Draft>, Error> {
     let seen = unchanged(&app, &catalog, draft, &if_match).await?;

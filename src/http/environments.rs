@@ -14,7 +14,7 @@ use super::{
     catalogs::ListQuery,
     conditional::{Generation, bytes, generation_tag, of_bytes, tagged},
     cursor::List,
-    extract::{Actor, Body, IdempotencyKey, Path, Query},
+    extract::{Body, By, IdempotencyKey, Path, Query},
     idempotency::REPLAYED,
     wire::{self, schema},
 };
@@ -173,10 +173,9 @@ impl MoveBody {
     ]))),
 )]
 pub(super) async fn promote_version(
-    State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     IdempotencyKey(key): IdempotencyKey,
     Body(body): Body<MoveBody>,
 ) -> Result<Response, Error> {
@@ -199,10 +198,9 @@ pub(super) async fn promote_version(
     ]))),
 )]
 pub(super) async fn rollback_version(
-    State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     IdempotencyKey(key): IdempotencyKey,
     Body(body): Body<MoveBody>,
 ) -> Result<Response, Error> {
@@ -247,10 +245,9 @@ pub(super) struct PreflightBody {
     ]))),
 )]
 pub(super) async fn preflight_move(
-    State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<PreflightBody>,
 ) -> Result<Json<wire::Preflight>, Error> {
     let PreflightBody { kind, catalog, version, record_probe, emergency } = body;
@@ -291,10 +288,9 @@ pub(super) struct ReleaseBody {
     extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "catalog-needed", "stale-generation", "empty-reason", "invalid-reason", "never-live", "not-held", "version-needed"]))),
 )]
 pub(super) async fn release_hold(
-    State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
     Generation(generation): Generation,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     IdempotencyKey(key): IdempotencyKey,
     Body(body): Body<ReleaseBody>,
 ) -> Result<Response, Error> {

@@ -11,8 +11,14 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{request_id, wire};
-use crate::app::{AppError, Kind};
+use super::wire;
+use crate::{
+    app::{AppError, Kind},
+    guard::{Denied, request_id},
+};
+
+/// The content type of problems.
+pub(super) const PROBLEM: &str = "application/problem+json";
 
 /// Why a request was not answered.
 #[derive(Debug, thiserror::Error)]
@@ -77,8 +83,8 @@ pub enum Error {
     #[error("the header `Idempotency-Key` is no printable ASCII of 1 to 128 characters")]
     InvalidIdempotencyKey,
     /// A name that is none.
-    #[error("the header `Toolpact-Actor` is no name of 1 to 64 visible ASCII characters")]
-    InvalidActor,
+    #[error("the header `Toolpact-On-Behalf-Of` is no name of 1 to 64 visible ASCII characters")]
+    InvalidOnBehalfOf,
     /// What is to be made only where it is not there, or changed as it is there: one of the two.
     #[error("the header `If-None-Match` {0}")]
     InvalidIfNoneMatch(&'static str),
@@ -91,6 +97,15 @@ pub enum Error {
     /// A loopback service was asked under a foreign name: DNS rebinding.
     #[error("`{0}` is no name of this machine, and this service listens on loopback only")]
     ForeignHost(String),
+    /// Nobody said who calls.
+    #[error("nobody is known to call: the request has no credential")]
+    Unauthenticated,
+    /// What was shown is no credential, or none any more.
+    #[error("the credential is not good: {0}")]
+    InvalidCredential(&'static str),
+    /// The caller calls too often; after so many seconds again.
+    #[error("too many requests; the next one is answered in {0} s")]
+    TooOften(u64),
     /// A handler panicked.
     #[error("a handler panicked: {0}")]
     Panicked(String),
@@ -105,6 +120,7 @@ impl Error {
                 Kind::Conflict => StatusCode::CONFLICT,
                 Kind::Stale => StatusCode::PRECONDITION_FAILED,
                 Kind::Blocked => StatusCode::UNPROCESSABLE_ENTITY,
+                Kind::Forbidden => StatusCode::FORBIDDEN,
                 Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
                 Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             },
@@ -118,7 +134,7 @@ impl Error {
             | Self::InvalidGeneration(_)
             | Self::InvalidIfMatch(_)
             | Self::InvalidIfNoneMatch(_)
-            | Self::InvalidActor
+            | Self::InvalidOnBehalfOf
             | Self::InvalidIdempotencyKey => StatusCode::BAD_REQUEST,
             Self::InFlight => StatusCode::CONFLICT,
             Self::WrongContentType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -126,6 +142,8 @@ impl Error {
             Self::MissingIfMatch => StatusCode::PRECONDITION_REQUIRED,
             Self::CrossOrigin => StatusCode::FORBIDDEN,
             Self::ForeignHost(_) => StatusCode::MISDIRECTED_REQUEST,
+            Self::Unauthenticated | Self::InvalidCredential(_) => StatusCode::UNAUTHORIZED,
+            Self::TooOften(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -145,11 +163,14 @@ impl Error {
             Self::MissingIfMatch => "missing-if-match",
             Self::InvalidGeneration(_) | Self::InvalidIfMatch(_) => "invalid-if-match",
             Self::InvalidIfNoneMatch(_) => "invalid-if-none-match",
-            Self::InvalidActor => "invalid-actor",
+            Self::InvalidOnBehalfOf => "invalid-on-behalf-of",
             Self::InFlight => "idempotency-key-in-flight",
             Self::InvalidIdempotencyKey => "invalid-idempotency-key",
             Self::CrossOrigin => "cross-origin",
             Self::ForeignHost(_) => "foreign-host",
+            Self::Unauthenticated => "unauthenticated",
+            Self::InvalidCredential(_) => "invalid-token",
+            Self::TooOften(_) => "too-many-requests",
             Self::Panicked(_) => "internal",
         }
     }
@@ -179,9 +200,14 @@ impl Error {
             Self::InvalidIfNoneMatch(_) => {
                 "send `If-None-Match: *` to make it where it is not there, or its ETag as `If-Match` to change it".to_owned()
             }
-            Self::InvalidActor => "send a name without spaces, or leave the header out".to_owned(),
+            Self::InvalidOnBehalfOf => "send a name without spaces, or leave the header out".to_owned(),
             Self::CrossOrigin => "send it from this service's own pages, or without a browser".to_owned(),
             Self::ForeignHost(_) => "ask for it as localhost, 127.0.0.1 or [::1]".to_owned(),
+            Self::Unauthenticated => {
+                "send `Authorization: Bearer TOKEN`; an admin makes tokens, `toolpact tokens create`".to_owned()
+            }
+            Self::InvalidCredential(_) => "ask an admin for a new token, or sign in again".to_owned(),
+            Self::TooOften(_) => "wait, and ask less often; what has not changed costs nothing to leave out".to_owned(),
             Self::UnknownRoute(_)
             | Self::WrongMethod { .. }
             | Self::InvalidPath(_)
@@ -277,8 +303,9 @@ pub(super) struct Fault {
     detail: String,
 }
 
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
+impl Error {
+    /// The status and the body of the problem.
+    pub(super) fn problem(&self) -> (StatusCode, Vec<u8>) {
         let (status, code) = (self.status(), self.code());
         let problem = Problem {
             r#type: format!("/errors/{code}"),
@@ -292,13 +319,48 @@ impl IntoResponse for Error {
             gates: self.gates(),
         };
         // A struct of texts and a number always serialises; an empty body would still carry the status.
-        let body = serde_json::to_vec(&problem).unwrap_or_default();
-        let json = HeaderValue::from_static("application/problem+json");
+        (status, serde_json::to_vec(&problem).unwrap_or_default())
+    }
+}
+
+impl From<Denied> for Error {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Unknown => Self::Unauthenticated,
+            Denied::Invalid(cause) => Self::InvalidCredential(cause),
+            Denied::Refused(refusal) => Self::App(refusal.into()),
+            Denied::TooOften(seconds) => Self::TooOften(seconds),
+            Denied::Unavailable(e) => {
+                Self::App(AppError::new(e.kind, e.code, e.message.clone()).help(e.help.clone()))
+            }
+        }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let (status, body) = self.problem();
+        let json = HeaderValue::from_static(PROBLEM);
         let mut response = (status, [(header::CONTENT_TYPE, json)], Body::from(body)).into_response();
-        // What surrounds us comes back, or does not: whoever asks again need not do so at once.
-        let unavailable = matches!(&self, Self::App(e) if e.kind == Kind::Unavailable);
-        if unavailable || matches!(self, Self::InFlight) {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        let headers = response.headers_mut();
+        match self {
+            // What surrounds us comes back, or does not: whoever asks again need not do so at once.
+            Self::App(AppError { kind: Kind::Unavailable, .. }) | Self::InFlight => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            Self::TooOften(seconds) => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            }
+            // RFC 6750, 3.
+            Self::Unauthenticated => {
+                let asked = HeaderValue::from_static("Bearer realm=\"toolpact\"");
+                headers.insert(header::WWW_AUTHENTICATE, asked);
+            }
+            Self::InvalidCredential(_) => {
+                let asked = "Bearer realm=\"toolpact\", error=\"invalid_token\"";
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(asked));
+            }
+            _ => {}
         }
         response
     }

@@ -18,8 +18,12 @@ use serde::{
 use serde_json::error::Category;
 use serde_path_to_error::Segment;
 
-use super::{ACTOR, Error, idempotency};
-use crate::catalog::draft::{self, InvalidDraft};
+use super::{Error, idempotency};
+use crate::{
+    app::App,
+    catalog::draft::{self, InvalidDraft},
+    guard::{self, Acting, ON_BEHALF_OF},
+};
 
 /// The named parts of the path.
 pub(super) struct Path<T>(pub(super) T);
@@ -169,32 +173,23 @@ fn content_type(headers: &HeaderMap, kind: &'static str) -> Result<(), Error> {
     Err(Error::WrongContentType { said: text.to_owned(), reads: kind })
 }
 
-/// The header in which a caller says a name.
-pub(super) const ACTOR_HEADER: &str = "toolpact-actor";
+/// The use cases as whoever calls, and the name that the history shows.
+pub(super) struct By {
+    pub(super) app: App,
+    pub(super) actor: String,
+}
 
-/// The longest name that a caller may say, in bytes.
-pub(super) const LONGEST_ACTOR: usize = 64;
-
-/// Who calls, as the audit log has it: `api`, or `api:NAME` where the caller says a name. It is a claim and proves nothing.
-pub(super) struct Actor(pub(super) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for Actor {
+impl FromRequestParts<App> for By {
     type Rejection = Error;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
-        let mut said = parts.headers.get_all(ACTOR_HEADER).iter();
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let mut said = parts.headers.get_all(&ON_BEHALF_OF).iter();
         match (said.next(), said.next()) {
-            (None, _) => Ok(Self(ACTOR.to_owned())),
-            (Some(name), None) => match name.to_str() {
-                Ok(name)
-                    if (1..=LONGEST_ACTOR).contains(&name.len())
-                        && name.bytes().all(|b| b.is_ascii_graphic()) =>
-                {
-                    Ok(Self(format!("{ACTOR}:{name}")))
-                }
-                _ => Err(Error::InvalidActor),
-            },
-            (Some(_), Some(_)) => Err(Error::InvalidActor),
+            (None, _) => {}
+            (Some(name), None) if guard::is_name(name) => {}
+            (Some(_), _) => return Err(Error::InvalidOnBehalfOf),
         }
+        let Ok(Acting { app, actor }) = Acting::from_request_parts(parts, app).await;
+        Ok(Self { app, actor })
     }
 }
 

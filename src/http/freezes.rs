@@ -2,7 +2,6 @@
 
 use axum::{
     Json,
-    extract::State,
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
@@ -11,13 +10,10 @@ use utoipa::ToSchema;
 
 use super::{
     Error,
-    extract::{Actor, Body, Path},
+    extract::{Body, By, Path},
     wire::{self, schema},
 };
-use crate::{
-    app::App,
-    name::{CatalogName, EnvironmentName},
-};
+use crate::name::{CatalogName, EnvironmentName};
 
 /// A freeze, or its end.
 #[derive(Deserialize, ToSchema)]
@@ -42,9 +38,8 @@ pub(super) struct FreezeBody {
     extensions(("x-problems" = json!(["unknown-environment", "unknown-catalog", "frozen-already", "empty-reason", "invalid-reason"]))),
 )]
 pub(super) async fn freeze_environment(
-    State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<FreezeBody>,
 ) -> Result<Response, Error> {
     let freeze = app.freeze(&environment, body.catalog.as_ref(), &body.reason, &actor).await?;
@@ -62,9 +57,8 @@ pub(super) async fn freeze_environment(
     extensions(("x-problems" = json!(["not-frozen", "empty-reason", "invalid-reason"]))),
 )]
 pub(super) async fn unfreeze_environment(
-    State(app): State<App>,
     Path(environment): Path<EnvironmentName>,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<FreezeBody>,
 ) -> Result<StatusCode, Error> {
     app.unfreeze(&environment, body.catalog.as_ref(), &body.reason, &actor).await?;

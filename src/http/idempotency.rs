@@ -12,18 +12,19 @@
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts, response},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use tracing::Instrument as _;
 
-use super::{Error, extract::ACTOR_HEADER, request_id};
+use super::{Error, error::PROBLEM};
 use crate::{
     app::{
         App, AppError, Kind,
         answers::{Begun, KeptAnswer, Lost},
     },
+    guard::{Known, ON_BEHALF_OF, request_id},
     json::Digest,
 };
 
@@ -48,7 +49,9 @@ pub(super) async fn once(
     request: Request,
     next: Next,
 ) -> Response {
-    if request.method() != Method::POST {
+    let known = request.extensions().get::<Known>().is_some_and(|known| known.0.is_ok());
+    // Nobody keeps answers here under no name: who is not known is refused by the route, without a trace.
+    if request.method() != Method::POST || !known {
         return next.run(request).await;
     }
     match key(request.headers()) {
@@ -118,8 +121,12 @@ fn digest(parts: &Parts, body: &Bytes) -> Digest {
     let header = |name| parts.headers.get(name).map_or(&[] as &[u8], HeaderValue::as_bytes);
     let head = format!("\n{} {}\n", parts.method, parts.uri);
     let (seen, kind) = (header(header::IF_MATCH), header(header::CONTENT_TYPE));
-    let actor = header(HeaderName::from_static(ACTOR_HEADER));
-    Digest::of_bytes(&[actor, head.as_bytes(), seen, b"\n", kind, b"\n\n", body].concat())
+    let caller = parts.extensions.get::<Known>().and_then(|known| known.0.as_ref().ok());
+    let caller = caller.map(|caller| format!("{} {}", caller.name, caller.auth)).unwrap_or_default();
+    let behalf = header(ON_BEHALF_OF);
+    Digest::of_bytes(
+        &[caller.as_bytes(), b"\n", behalf, head.as_bytes(), seen, b"\n", kind, b"\n\n", body].concat(),
+    )
 }
 
 async fn keep(app: &App, key: &str, request: &Digest, response: Response) -> Result<Response, Error> {
@@ -131,18 +138,30 @@ async fn keep(app: &App, key: &str, request: &Digest, response: Response) -> Res
     let body = to_bytes(body, usize::MAX)
         .await
         .map_err(|e| AppError::new(Kind::Internal, "internal", format!("an answer has no body: {e}")))?;
-    let text =
-        |name: HeaderName| Some((name.to_string(), parts.headers.get(&name)?.to_str().ok()?.to_owned()));
-    let answer = KeptAnswer {
-        status: parts.status.as_u16(),
-        headers: KEPT.into_iter().filter_map(text).collect(),
-        body: body.to_vec(),
-    };
+    let secret = parts.headers.get(header::CACHE_CONTROL).is_some_and(|value| value == "no-store");
+    let answer = if secret { told_once() } else { kept(&parts, &body) };
     // The work is done, whether or not a retry will learn so.
     if let Err(e) = app.finish_answer(key, request, answer).await {
         tracing::error!(error = %e, "an answer could not be kept under its key");
     }
     Ok(Response::from_parts(parts, Body::from(body)))
+}
+
+fn kept(parts: &response::Parts, body: &Bytes) -> KeptAnswer {
+    let text =
+        |name: HeaderName| Some((name.to_string(), parts.headers.get(&name)?.to_str().ok()?.to_owned()));
+    let headers = KEPT.into_iter().filter_map(text).collect();
+    KeptAnswer { status: parts.status.as_u16(), headers, body: body.to_vec() }
+}
+
+/// What holds a secret is told once and kept nowhere: whoever asks again learns that it was done.
+fn told_once() -> KeptAnswer {
+    let message = "it was done before, and its secret is shown only once";
+    let problem = AppError::new(Kind::Conflict, "secret-shown-once", message)
+        .help("take back what was made, and make another under a new key");
+    let (status, body) = Error::App(problem).problem();
+    let headers = vec![(header::CONTENT_TYPE.to_string(), PROBLEM.to_owned())];
+    KeptAnswer { status: status.as_u16(), headers, body }
 }
 
 fn again(answer: KeptAnswer) -> Response {

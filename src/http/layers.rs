@@ -1,13 +1,13 @@
 //! What surrounds the API and the pages alike: a name and a span per request, a problem for a panic, a limit for bodies, and the
 //! two guards that a service on loopback needs against web pages open in the same browser.
 
-use std::{any::Any, net::SocketAddr};
+use std::{any::Any, net::SocketAddr, sync::Arc};
 
 use axum::{
     Router,
     extract::{DefaultBodyLimit, Request},
     http::{HeaderMap, Method, Uri, header},
-    middleware::{Next, from_fn},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use tower_http::{
@@ -16,7 +16,11 @@ use tower_http::{
     trace::TraceLayer,
 };
 
-use super::{Error, request_id};
+use super::Error;
+use crate::{
+    app::App,
+    guard::{self, Limits, Rates, request_id},
+};
 
 /// No body of a form or of a decision comes near this.
 pub(super) const BODY_BYTES: usize = 64 << 10;
@@ -24,7 +28,9 @@ pub(super) const BODY_BYTES: usize = 64 << 10;
 /// Wraps the API, the pages, or both. `bound` is the address the service listens on: on loopback, only names of this
 /// machine are answered, because a page of another site can point its own name at 127.0.0.1 and would then count as
 /// this site (DNS rebinding). On other addresses the names are the operator's business.
-pub fn layers(router: Router, bound: SocketAddr) -> Router {
+pub fn layers(router: Router, app: App, bound: SocketAddr, rates: Rates) -> Router {
+    let limits = Arc::new(Limits::new(rates));
+    let router = router.layer(from_fn_with_state((app, limits), guard::identify));
     let router = router.layer(DefaultBodyLimit::max(BODY_BYTES)).layer(
         CsrfLayer::new().with_rejection_response(|_: ProtectionError| Error::CrossOrigin.into_response()),
     );

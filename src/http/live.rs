@@ -2,7 +2,6 @@
 
 use axum::{
     body::Body,
-    extract::State,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
@@ -14,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     Error,
     conditional::{bytes, is_known, of_bytes, says_nothing, tagged},
-    extract::{Path, Query},
+    extract::{By, Path, Query},
     layers,
     wire::{self, schema},
 };
@@ -80,7 +79,7 @@ enum Format {
     ]))),
 )]
 pub(super) async fn get_live_catalog(
-    State(app): State<App>,
+    By { app, .. }: By,
     Path(environment): Path<EnvironmentName>,
     Query(query): Query<LiveQuery>,
     headers: HeaderMap,

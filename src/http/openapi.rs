@@ -14,11 +14,10 @@ use super::{
     TABLE,
     codes::{self, Code},
     conditional::{of_bytes, tagged},
-    cursor, error,
-    extract::LONGEST_ACTOR,
-    idempotency,
+    cursor, error, idempotency,
     wire::schema,
 };
+use crate::guard::LONGEST_NAME;
 
 /// The whole description.
 pub struct Document {
@@ -32,12 +31,15 @@ pub struct Document {
 /// The description of this API.
 pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
     // The types of the description always serialise.
-    let mut value = serde_json::to_value(&TABLE.1).unwrap_or_default();
+    let mut value = serde_json::to_value(&TABLE.description).unwrap_or_default();
     let mut refusals = Map::new();
     for operation in operations(&mut value) {
         conventions(operation, &mut refusals);
     }
     value["components"]["responses"] = Value::Object(refusals);
+    value["components"]["securitySchemes"] = json!({
+        "token": { "type": "http", "scheme": "bearer", "description": "A token, `tp_` and 72 hexadecimal digits." },
+    });
     let text = format!("{value:#}\n");
     Document { tag: of_bytes(text.as_bytes()), value, text }
 });
@@ -51,8 +53,9 @@ pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
             Every refusal is a problem (RFC 9457) with a stable `code` and, in `help`, the next step. Every GET has a strong \
             `ETag`, and answers 304 to `If-None-Match`; what others may change is changed only with `If-Match`. Every POST \
             takes an `Idempotency-Key`: sent again it is done once, and the first answer comes back. Lists come in pages: \
-            `next` is the cursor of the next one. There is no login yet: whoever calls may say a name in `Toolpact-Actor`, \
-            under which it is recorded. That is a claim and no proof.",
+            `next` is the cursor of the next one. Who calls is shown by a token, `Authorization: Bearer tp_…`; what it has to be \
+            allowed is `x-needs` of each operation. For whom it acts, a caller may say in `Toolpact-On-Behalf-Of`: the history \
+            keeps that beside the caller's own name, as a claim.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     tags(
@@ -62,6 +65,7 @@ pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
         (name = "catalogs", description = "Catalogs and their immutable versions."),
         (name = "drafts", description = "Versions in the making, and the decision on them."),
         (name = "environments", description = "Where versions are live, and how they are moved."),
+        (name = "access", description = "Who may do what: tokens and teams."),
         (name = "events", description = "Who did what."),
         (name = "service", description = "Whether the service works, and this description."),
     ),
@@ -72,7 +76,9 @@ pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
         schema::CatalogName,
         schema::EnvironmentName,
         schema::CatalogVersion,
-        schema::DraftNumber
+        schema::DraftNumber,
+        schema::TeamName,
+        schema::TokenId
     )),
 )]
 pub(super) struct Info;
@@ -107,6 +113,19 @@ fn conventions((method, operation): (&String, &mut Map<String, Value>), refusals
     };
     let mut also = |more: &[&str]| codes.extend(more.iter().map(|code| (*code).to_owned()));
     also(&["foreign-host", "internal"]);
+    // Who calls is asked before anything else is.
+    let needs = operation.get("x-needs").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if needs != "nobody" {
+        also(&["unauthenticated", "invalid-token", "too-many-requests"]);
+        operation.insert("security".to_owned(), json!([{ "token": [] }]));
+    }
+    let mut also = |more: &[&str]| codes.extend(more.iter().map(|code| (*code).to_owned()));
+    if needs != "nobody" && needs != "anybody" {
+        also(&["role-needed", "kind-forbidden", "out-of-scope"]);
+    }
+    if needs == "review" {
+        also(&["team-needed"]);
+    }
     if operation.get("operationId").is_none_or(|id| id != "get_livez" && id != "get_openapi") {
         also(&["database-unavailable"]);
     }
@@ -137,14 +156,13 @@ fn conventions((method, operation): (&String, &mut Map<String, Value>), refusals
         also(&["cross-origin"]);
     }
     if records(method, operation) {
-        also(&["invalid-actor"]);
+        also(&["invalid-on-behalf-of"]);
         let schema = json!({
-            "type": "string", "minLength": 1, "maxLength": LONGEST_ACTOR, "pattern": "^[!-~]+$", "examples": ["mara"],
+            "type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "pattern": "^[!-~]+$", "examples": ["mara"],
         });
         parameters.push(header(
-            "Toolpact-Actor",
-            "Who calls: the history shows `api:NAME`, and `api` where it is left out. A claim that nothing proves until there \
-             are tokens.",
+            "Toolpact-On-Behalf-Of",
+            "For whom the caller acts. The history keeps it beside the caller's own name; it is a claim and proves nothing.",
             schema,
         ));
     }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::{
     Error,
     conditional::Tagged,
-    extract::{Actor, Body, DraftId, Path},
+    extract::{Body, By, DraftId, Path},
     wire::{self, schema},
 };
 use crate::{app::App, json::Digest, name::CatalogName};
@@ -61,9 +61,8 @@ pub(super) struct CommentBody {
     extensions(("x-problems" = json!(["unknown-catalog", "unknown-draft", "unknown-change", "bad-comment"]))),
 )]
 pub(super) async fn create_comment(
-    State(app): State<App>,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<CommentBody>,
 ) -> Result<Response, Error> {
     let comment = app.comment(&catalog, draft.0, body.change.as_ref(), &body.text, &actor).await?;

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::{
-    extract::State,
     http::{StatusCode, header},
     response::{IntoResponse as _, Response},
 };
@@ -15,11 +14,11 @@ use super::{
     Error,
     catalogs::page,
     conditional::Seen,
-    extract::{Actor, Body, Object, Path},
+    extract::{Body, By, Object, Path},
     wire::{self, schema},
 };
 use crate::{
-    app::{App, AppError, Kind},
+    app::{AppError, Kind},
     catalog::{Catalog, CatalogServer, EnvironmentPolicy, Policy, Selection},
     json::Digest,
     name::{CatalogName, EnvironmentName, ServerName},
@@ -91,10 +90,9 @@ pub(super) struct ServerBody {
     ]))),
 )]
 pub(super) async fn put_catalog(
-    State(app): State<App>,
     Path(name): Path<CatalogName>,
     Seen(seen): Seen,
-    Actor(actor): Actor,
+    By { app, actor }: By,
     Body(body): Body<SettingsBody>,
 ) -> Result<Response, Error> {
     let settings = body.settings(name)?;

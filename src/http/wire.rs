@@ -4,6 +4,7 @@
 //! Reports, digests, provenance and evidence stand here as the core writes them: their form is a promise already, and
 //! `schema` describes it.
 
+mod access;
 mod catalogs;
 mod environments;
 mod events;
@@ -15,6 +16,7 @@ mod verify;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+pub use access::{Caller, NewToken, Team, Token};
 pub use catalogs::{Catalog, CatalogSummary, Draft, DraftSummary, Version, VersionSummary};
 pub use environments::{Environment, Freeze, Gate, Move, Pointer, Preflight};
 pub use events::Event;

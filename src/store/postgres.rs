@@ -6,6 +6,8 @@
 //! to retry. Reads wait for nobody. An answered move has reached the disk: `synchronous_commit` is never off.
 #![allow(clippy::duplicate_mod, reason = "one text of statements, compiled once for each database")]
 
+#[path = "sql/access.rs"]
+mod access;
 #[path = "sql/answers.rs"]
 mod answers;
 mod bounded;

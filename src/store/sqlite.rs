@@ -4,6 +4,8 @@
 //! write-ahead log. A pointer move that was answered has reached the disk: `synchronous=FULL`.
 #![allow(clippy::duplicate_mod, reason = "one text of statements, compiled once for each database")]
 
+#[path = "sql/access.rs"]
+mod access;
 #[path = "sql/answers.rs"]
 mod answers;
 #[path = "sql/catalogs.rs"]

@@ -1,7 +1,7 @@
 //! `/catalogs` and `/catalogs/{catalog}`: versions, drafts, and where each version is live.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 
 use super::{
     error::Error,
@@ -9,8 +9,9 @@ use super::{
     page::{Frame, Path, page},
 };
 use crate::{
-    app::{App, view},
+    app::view,
     catalog::{CatalogVersion, EnvironmentPointer},
+    guard::Acting,
     name::CatalogName,
 };
 
@@ -22,7 +23,7 @@ struct Catalogs {
 }
 
 /// Every catalog.
-pub(super) async fn show_catalogs(State(app): State<App>) -> Result<Response, Error> {
+pub(super) async fn show_catalogs(Acting { app, .. }: Acting) -> Result<Response, Error> {
     let catalogs = app.catalogs().await?;
     Ok(page(StatusCode::OK, &Catalogs { frame: Frame::new(&app, "/catalogs"), catalogs }))
 }
@@ -47,7 +48,7 @@ impl Catalog {
 
 /// One catalog.
 pub(super) async fn show_catalog(
-    State(app): State<App>,
+    Acting { app, .. }: Acting,
     Path(catalog): Path<CatalogName>,
 ) -> Result<Response, Error> {
     let found = app.catalog(&catalog).await?;

@@ -1,7 +1,7 @@
 //! `/diff`: any two references side by side. It decides nothing and stores nothing.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 use serde::Deserialize;
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
 use crate::{
     app::{App, AppError, check},
     diff::{Assumption, Report},
+    guard::Acting,
 };
 
 #[derive(Template)]
@@ -40,7 +41,7 @@ pub(super) struct DiffQuery {
 
 /// The form and, where both sides are named, the report.
 pub(super) async fn show_diff(
-    State(app): State<App>,
+    Acting { app, .. }: Acting,
     Query(query): Query<DiffQuery>,
 ) -> Result<Response, Error> {
     let (baseline, candidate) = (query.baseline.trim(), query.candidate.trim());

@@ -1,11 +1,10 @@
 //! `/catalogs/{catalog}/drafts/{draft}`: the review. What changed, what it means, the proof, and the decision.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 use serde::Deserialize;
 
 use super::{
-    ACTOR,
     error::{self, Error},
     filters,
     page::{DraftId, Form, Frame, Path, Query, page, see},
@@ -15,6 +14,7 @@ use crate::{
     app::{App, AppError},
     catalog::{Content, Draft, DraftStatus},
     diff::{Assumption, Bump, Finding, Report, ToolReport},
+    guard::Acting,
     json::Digest,
     name::CatalogName,
 };
@@ -64,7 +64,7 @@ pub(super) struct DraftQuery {
 
 /// One draft, under the policy's assumption or the one asked for.
 pub(super) async fn show_draft(
-    State(app): State<App>,
+    Acting { app, .. }: Acting,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     Query(query): Query<DraftQuery>,
 ) -> Result<Response, Error> {
@@ -83,12 +83,12 @@ pub(super) struct Approve {
 
 /// Approves, then shows the version.
 pub(super) async fn approve_draft(
-    State(app): State<App>,
+    Acting { app, actor }: Acting,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     Form(form): Form<Approve>,
 ) -> Result<Response, Error> {
     let (seen, accept) = (form.digest.as_ref(), form.accept_breaking.is_some());
-    match app.approve_seen(&catalog, draft.0, seen, accept, &form.reason, ACTOR).await {
+    match app.approve_seen(&catalog, draft.0, seen, accept, &form.reason, &actor).await {
         Ok(approved) => Ok(see(&match approved.version {
             Some(version) => format!("/catalogs/{}/versions/{}", version.catalog, version.version),
             None => format!("/catalogs/{catalog}/drafts/{}", approved.draft),
@@ -107,11 +107,11 @@ pub(super) struct Reject {
 
 /// Rejects, then shows the draft with the decision.
 pub(super) async fn reject_draft(
-    State(app): State<App>,
+    Acting { app, actor }: Acting,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
     Form(form): Form<Reject>,
 ) -> Result<Response, Error> {
-    match app.reject_seen(&catalog, draft.0, form.digest.as_ref(), &form.reason, ACTOR).await {
+    match app.reject_seen(&catalog, draft.0, form.digest.as_ref(), &form.reason, &actor).await {
         Ok(draft) => Ok(see(&format!("/catalogs/{}/drafts/{}", draft.catalog, draft.id))),
         Err(e) => shown(&app, &catalog, draft, None, Some(e), form.reason).await,
     }

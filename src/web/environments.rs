@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 use serde::Deserialize;
 
 use super::{
-    ACTOR,
     error::{self, Error},
     filters,
     page::{Form, Frame, Path, Query, page, see},
@@ -18,6 +17,7 @@ use super::{
 use crate::{
     app::{App, AppError, Kind, MoveRequest, Overrides, ReleaseRequest, view},
     catalog::{CatalogVersion, EnvironmentPointer, MoveKind},
+    guard::Acting,
     name::{CatalogName, EnvironmentName},
 };
 
@@ -29,7 +29,7 @@ struct Environments {
 }
 
 /// Every environment.
-pub(super) async fn show_environments(State(app): State<App>) -> Result<Response, Error> {
+pub(super) async fn show_environments(Acting { app, .. }: Acting) -> Result<Response, Error> {
     let environments = lanes(&app).await?;
     Ok(page(StatusCode::OK, &Environments { frame: Frame::new(&app, "/environments"), environments }))
 }
@@ -99,7 +99,7 @@ pub(super) struct EnvironmentQuery {
 
 /// One environment; a version asked for stands chosen in the promote form.
 pub(super) async fn show_environment(
-    State(app): State<App>,
+    Acting { app, .. }: Acting,
     Path(environment): Path<EnvironmentName>,
     Query(query): Query<EnvironmentQuery>,
 ) -> Result<Response, Error> {
@@ -123,24 +123,25 @@ pub(super) struct MoveForm {
 
 /// Promotes, then shows where the environment points.
 pub(super) async fn promote_version(
-    State(app): State<App>,
+    Acting { app, actor }: Acting,
     Path(environment): Path<EnvironmentName>,
     Form(form): Form<MoveForm>,
 ) -> Result<Response, Error> {
-    moved(&app, environment, form, MoveKind::Promote).await
+    moved(&app, actor, environment, form, MoveKind::Promote).await
 }
 
 /// Rolls back, then shows where the environment points.
 pub(super) async fn rollback_version(
-    State(app): State<App>,
+    Acting { app, actor }: Acting,
     Path(environment): Path<EnvironmentName>,
     Form(form): Form<MoveForm>,
 ) -> Result<Response, Error> {
-    moved(&app, environment, form, MoveKind::Rollback).await
+    moved(&app, actor, environment, form, MoveKind::Rollback).await
 }
 
 async fn moved(
     app: &App,
+    actor: String,
     environment: EnvironmentName,
     form: MoveForm,
     kind: MoveKind,
@@ -151,7 +152,7 @@ async fn moved(
         version: form.version,
         generation: form.generation,
         reason: form.reason,
-        actor: ACTOR.to_owned(),
+        actor,
         idempotency_key: None,
         overrides: Overrides::default(),
     };
@@ -184,7 +185,7 @@ pub(super) struct ReleaseForm {
 
 /// Releases a hold, then shows the environment.
 pub(super) async fn release_hold(
-    State(app): State<App>,
+    Acting { app, actor }: Acting,
     Path(environment): Path<EnvironmentName>,
     Form(form): Form<ReleaseForm>,
 ) -> Result<Response, Error> {
@@ -194,7 +195,7 @@ pub(super) async fn release_hold(
         version: form.version,
         generation: form.generation,
         reason: form.reason,
-        actor: ACTOR.to_owned(),
+        actor,
         idempotency_key: None,
     };
     match app.release_hold(&request).await {

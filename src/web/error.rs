@@ -7,13 +7,18 @@ use axum::{
 };
 
 use super::{filters, page::page};
-use crate::app::{AppError, Kind};
+use crate::{
+    app::{AppError, Kind},
+    guard::Denied,
+};
 
 /// Why a page could not be shown or a form not be followed.
 #[derive(Debug)]
 pub(super) enum Error {
     /// The use case could not be done.
     App(AppError),
+    /// Whoever asks is not let through.
+    Denied(Denied),
     /// No page lives here.
     UnknownPage(String),
     /// A page lives here, but not for this method.
@@ -38,11 +43,23 @@ struct ErrorPage {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let (status, title, message, help) = match self {
-            Self::App(e) => {
-                let (status, title) = kind(e.kind);
-                let (message, help) = told(e);
-                (status, title, message, help)
+            Self::App(e) => of(e),
+            Self::Denied(Denied::Refused(refusal)) => of(refusal.into()),
+            Self::Denied(Denied::Unavailable(e)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Not reachable", e.message.clone(), e.help.clone())
             }
+            Self::Denied(Denied::TooOften(seconds)) => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "Too often",
+                format!("too many requests; the next one is answered in {seconds} s"),
+                "wait, then load the page again".to_owned(),
+            ),
+            Self::Denied(Denied::Unknown | Denied::Invalid(_)) => (
+                StatusCode::UNAUTHORIZED,
+                "Not signed in",
+                "this is for people who are signed in".to_owned(),
+                "sign in, then send the form again".to_owned(),
+            ),
             Self::UnknownPage(path) => {
                 let message = format!("no page lives at `{path}`");
                 (StatusCode::NOT_FOUND, "Not found", message, "start from the overview".to_owned())
@@ -61,6 +78,12 @@ impl IntoResponse for Error {
     }
 }
 
+fn of(e: AppError) -> (StatusCode, &'static str, String, String) {
+    let (status, title) = kind(e.kind);
+    let (message, help) = told(e);
+    (status, title, message, help)
+}
+
 /// Status and heading of a failure.
 pub(super) fn kind(kind: Kind) -> (StatusCode, &'static str) {
     match kind {
@@ -69,6 +92,7 @@ pub(super) fn kind(kind: Kind) -> (StatusCode, &'static str) {
         Kind::Conflict => (StatusCode::CONFLICT, "Not possible now"),
         Kind::Stale => (StatusCode::PRECONDITION_FAILED, "Somebody was faster"),
         Kind::Blocked => (StatusCode::UNPROCESSABLE_ENTITY, "Blocked by policy"),
+        Kind::Forbidden => (StatusCode::FORBIDDEN, "Not yours to do"),
         Kind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "Not reachable"),
         Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "Our fault"),
     }

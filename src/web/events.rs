@@ -1,7 +1,7 @@
 //! `/events`: who did what, newest first, and whether the chain still holds.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 use serde::Deserialize;
 
 use super::{
@@ -9,10 +9,7 @@ use super::{
     filters,
     page::{Frame, Query, page},
 };
-use crate::{
-    app::{App, view},
-    catalog::Event,
-};
+use crate::{app::view, catalog::Event, guard::Acting};
 
 /// What a person scrolls through; the API gives more.
 const EVENTS: usize = 200;
@@ -42,7 +39,7 @@ pub(super) struct EventsQuery {
 
 /// The newest events; with `?verify`, the chain is recomputed from the first.
 pub(super) async fn show_events(
-    State(app): State<App>,
+    Acting { app, .. }: Acting,
     Query(query): Query<EventsQuery>,
 ) -> Result<Response, Error> {
     let events = app.events(EVENTS).await?;

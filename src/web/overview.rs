@@ -1,7 +1,7 @@
 //! `/`: where everything stands, and what waits for somebody.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 
 use super::{
     environments::lanes,
@@ -10,9 +10,10 @@ use super::{
     page::{Frame, page},
 };
 use crate::{
-    app::{App, lists::Slice, view},
+    app::{lists::Slice, view},
     catalog::EnvironmentPointer,
     diff::Verdict,
+    guard::Acting,
     name::{CatalogName, EnvironmentName},
 };
 
@@ -32,7 +33,7 @@ struct Overview {
 }
 
 /// The first page.
-pub(super) async fn show_overview(State(app): State<App>) -> Result<Response, Error> {
+pub(super) async fn show_overview(Acting { app, .. }: Acting) -> Result<Response, Error> {
     let environments = lanes(&app).await?;
     let mut catalogs = app.catalogs().await?;
     let waiting = catalogs

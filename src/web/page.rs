@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{
     extract::{FromRequest, FromRequestParts, Request, path::ErrorKind, rejection::PathRejection},
-    http::{StatusCode, header, request::Parts},
+    http::{HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
 use chrono::{DateTime, Utc};
@@ -21,11 +21,13 @@ pub(super) struct Frame {
     pub(super) section: &'static str,
     /// When the page was made; ages are counted from here.
     pub(super) now: DateTime<Utc>,
+    /// Who looks at it.
+    pub(super) who: Option<String>,
 }
 
 impl Frame {
     pub(super) fn new(app: &App, section: &'static str) -> Self {
-        Self { section, now: app.now() }
+        Self { section, now: app.now(), who: app.caller().map(|caller| caller.name.clone()) }
     }
 }
 
@@ -42,6 +44,17 @@ pub(super) fn page(status: StatusCode, template: &impl Template) -> Response {
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
+}
+
+/// What only one browser may see, with the cookies that it is to keep.
+pub(super) fn with_cookies(
+    mut response: Response,
+    cookies: impl IntoIterator<Item = Option<HeaderValue>>,
+) -> Response {
+    for cookie in cookies.into_iter().flatten() {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
 }
 
 /// After a form: on to the page that shows what it did.

@@ -2,7 +2,7 @@
 //! themselves, so it cannot differ from what is judged.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 
 use super::{
     error::Error,
@@ -10,8 +10,9 @@ use super::{
     page::{Frame, Path, page},
 };
 use crate::{
-    app::{App, AppError, Kind},
+    app::{AppError, Kind},
     diff::{rule::Rule, rules},
+    guard::Acting,
 };
 
 #[derive(Template)]
@@ -22,7 +23,7 @@ struct Rules {
 }
 
 /// Every rule.
-pub(super) async fn show_rules(State(app): State<App>) -> Response {
+pub(super) async fn show_rules(Acting { app, .. }: Acting) -> Response {
     page(StatusCode::OK, &Rules { frame: Frame::new(&app, "/rules"), rules: rules::all() })
 }
 
@@ -34,7 +35,7 @@ struct RulePage {
 }
 
 /// One rule.
-pub(super) async fn show_rule(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Error> {
+pub(super) async fn show_rule(Acting { app, .. }: Acting, Path(id): Path<String>) -> Result<Response, Error> {
     let Some(rule) = rules::find(&id) else {
         let error = AppError::new(Kind::NotFound, "unknown-rule", format!("no rule is called `{id}`"));
         return Err(error.help("the page `/rules` lists all of them").into());

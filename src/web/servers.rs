@@ -1,18 +1,14 @@
 //! `/servers` and `/servers/{server}`: what each server listed, and how each listing ended.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 
 use super::{
     error::Error,
     filters,
     page::{Frame, Path, page},
 };
-use crate::{
-    app::{App, view},
-    name::ServerName,
-    snapshot::Outcome,
-};
+use crate::{app::view, guard::Acting, name::ServerName, snapshot::Outcome};
 
 #[derive(Template)]
 #[template(path = "servers.html")]
@@ -22,7 +18,7 @@ struct Servers {
 }
 
 /// Every server.
-pub(super) async fn show_servers(State(app): State<App>) -> Result<Response, Error> {
+pub(super) async fn show_servers(Acting { app, .. }: Acting) -> Result<Response, Error> {
     let servers = app.servers().await?;
     Ok(page(StatusCode::OK, &Servers { frame: Frame::new(&app, "/servers"), servers }))
 }
@@ -50,7 +46,7 @@ impl Server {
 
 /// One server.
 pub(super) async fn show_server(
-    State(app): State<App>,
+    Acting { app, .. }: Acting,
     Path(server): Path<ServerName>,
 ) -> Result<Response, Error> {
     let server = app.server(&server).await?;

@@ -4,7 +4,7 @@
 //! The API has it.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 use serde_json::{Map, Value};
 
 use super::{
@@ -13,7 +13,8 @@ use super::{
     page::{Frame, Path, page},
 };
 use crate::{
-    app::{App, AppError, Kind, view},
+    app::{AppError, Kind, view},
+    guard::Acting,
     name::ServerName,
 };
 
@@ -54,7 +55,7 @@ struct Parameter {
 
 /// One tool of a server's newest good snapshot.
 pub(super) async fn show_tool(
-    State(app): State<App>,
+    Acting { app, .. }: Acting,
     Path((server, tool)): Path<(ServerName, String)>,
 ) -> Result<Response, Error> {
     let mut found = app.server(&server).await?;

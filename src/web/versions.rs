@@ -1,11 +1,10 @@
 //! `/catalogs/{catalog}/versions/{version}`: what exactly was approved, and where it may go.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 use serde::Deserialize;
 
 use super::{
-    ACTOR,
     error::{self, Error},
     filters,
     page::{Form, Frame, Path, page, see},
@@ -13,6 +12,7 @@ use super::{
 use crate::{
     app::{App, AppError, Kind, MoveRequest, Overrides},
     catalog::{CatalogVersion, EnvironmentPointer, Version},
+    guard::Acting,
     name::{CatalogName, EnvironmentName},
 };
 
@@ -40,7 +40,7 @@ impl VersionPage {
 
 /// One version.
 pub(super) async fn show_version(
-    State(app): State<App>,
+    Acting { app, .. }: Acting,
     Path((catalog, version)): Path<(CatalogName, CatalogVersion)>,
 ) -> Result<Response, Error> {
     shown(&app, &catalog, version, None, PromoteFirst::default()).await
@@ -57,7 +57,7 @@ pub(super) struct PromoteFirst {
 
 /// Promotes to an environment where nothing of this catalog was ever live: generation 0.
 pub(super) async fn promote_first(
-    State(app): State<App>,
+    Acting { app, actor }: Acting,
     Path((catalog, version)): Path<(CatalogName, CatalogVersion)>,
     Form(form): Form<PromoteFirst>,
 ) -> Result<Response, Error> {
@@ -69,7 +69,7 @@ pub(super) async fn promote_first(
                 version,
                 generation: 0,
                 reason: form.reason.clone(),
-                actor: ACTOR.to_owned(),
+                actor: actor,
                 idempotency_key: None,
                 overrides: Overrides::default(),
             };

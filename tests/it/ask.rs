@@ -6,7 +6,14 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode},
 };
 use serde_json::Value;
-use toolpact::{app::App, http, web};
+use std::sync::Arc;
+
+use toolpact::{
+    access::Caller,
+    app::App,
+    guard::{Known, Rates},
+    http, web,
+};
 use tower::ServiceExt as _;
 
 use crate::api::description::conforms;
@@ -17,15 +24,18 @@ pub(crate) struct Ask {
     path: String,
     headers: Vec<(String, String)>,
     body: String,
+    /// Who asks, where that is known without a credential.
+    by: Option<Caller>,
 }
 
-/// Asks for a path.
+/// Asks for a path, as an admin: `api` of the API and `web` of the pages.
 pub(crate) fn get(path: &str) -> Ask {
     Ask {
         method: Method::GET,
         path: path.to_owned(),
         headers: vec![("host".to_owned(), "localhost:7878".to_owned())],
         body: String::new(),
+        by: Some(Caller::local(if path.starts_with("/api") { "api" } else { "web" })),
     }
 }
 
@@ -62,6 +72,16 @@ impl Ask {
         self
     }
 
+    /// An admin of this name asks.
+    pub(crate) fn by(self, name: &str) -> Self {
+        self.caller(Some(Caller::local(name)))
+    }
+
+    /// This caller asks, or somebody of whom only what the headers show is known.
+    pub(crate) fn caller(self, by: Option<Caller>) -> Self {
+        Self { by, ..self }
+    }
+
     pub(crate) fn method(self, method: Method) -> Self {
         Self { method, ..self }
     }
@@ -90,19 +110,23 @@ impl Answer {
 /// Whatever the API answers has to be as its description says.
 pub(crate) async fn answer(app: &App, ask: Ask) -> Answer {
     let (method, path) = (ask.method.clone(), ask.path.clone());
-    let answer = sent(http::router(app.clone()).merge(web::router(app.clone())), ask).await;
+    let answer = sent(app, http::router(app.clone()).merge(web::router(app.clone())), ask).await;
     conforms(&method, &path, &answer);
     answer
 }
 
 /// Asks a router behind the common layers, on loopback.
-pub(crate) async fn sent(router: Router, ask: Ask) -> Answer {
-    let router = http::layers(router, "127.0.0.1:7878".parse().expect("an address"));
+pub(crate) async fn sent(app: &App, router: Router, ask: Ask) -> Answer {
+    let bound = "127.0.0.1:7878".parse().expect("an address");
+    let router = http::layers(router, app.clone(), bound, Rates::default());
     let mut request = Request::builder().method(ask.method).uri(&ask.path);
     for (name, value) in &ask.headers {
         request = request.header(name, value);
     }
-    let request = request.body(Body::from(ask.body)).expect("a request");
+    let mut request = request.body(Body::from(ask.body)).expect("a request");
+    if let Some(caller) = ask.by {
+        request.extensions_mut().insert(Known(Ok(Arc::new(caller))));
+    }
     let response = router.oneshot(request).await.expect("a router always answers");
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, 1 << 26).await.expect("the body ends");

@@ -100,6 +100,8 @@ impl Run {
 
     /// Lets clients move pointers while things go wrong, until there were enough moves and every replica has recovered.
     async fn go(&mut self) -> History {
+        let token = self.world.replicas[0].make_token().await;
+        self.world.token.set(token).expect("set once");
         for replica in &self.world.replicas {
             replica.start().await;
         }
@@ -269,12 +271,13 @@ async fn a_replica_whose_writes_all_went_silent_recovers_by_itself() {
     App::migrate(&place).await.unwrap_or_else(|e| panic!("{e}"));
     kept::four_versions(&App::open(&place, Arc::new(Noon)).await.unwrap_or_else(|e| panic!("{e}"))).await;
     let replica = Replica::on_server(&server.socket()).await;
+    let token = replica.make_token().await;
     replica.start().await;
     let address = replica.address().await;
     let ask = |environment: &str| {
         let body = serde_json::json!({ "version": "2026.11.30", "reason": "because" });
         let path = format!("/api/v1/environments/{environment}/promote");
-        let request = Request::post(&path, 0, environment, &body);
+        let request = Request::post(&path, 0, environment, &body).with(&token);
         async move { request.ask(address, false).await }
     };
     // As many writes as the replica begins at once wait for the lock, and then nothing comes back to them.

@@ -1,5 +1,6 @@
 //! One binary; each `mod` line says what belongs in it.
 
+mod access; // who may do what: the table walked, tokens, sessions, an issuer, and what attackers try
 mod api; // the HTTP API: status and body, a file per noun
 mod architecture; // which module may name which
 mod audit; // the audit log: whatever is done to it behind our back is found and named

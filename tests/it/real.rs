@@ -193,14 +193,14 @@ fn the_time_server_of_pypi_is_listed() {
 }
 
 /// A server over HTTP; ended when dropped.
-struct Served {
+pub(crate) struct Served {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Served {
     /// Starts a server that takes its port from `PORT`, or in place of the argument `PORT`.
-    fn start(program: &Path, args: &[&str]) -> Self {
+    pub(crate) fn start(program: &Path, args: &[&str]) -> Self {
         // Bound and dropped: free, and nobody's for now.
         let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("loopback").port();
         let number = port.to_string();

@@ -201,6 +201,7 @@ impl App {
     #[must_use]
     pub fn live_kept(&self, wanted: &Wanted, has: impl Fn(&str) -> bool) -> Option<Arc<Ready>> {
         let (ready, certain) = self.cache.shared.get(wanted)?;
+        self.permit_reading(&ready.pointer).ok()?;
         (certain && std::str::from_utf8(&ready.tag).is_ok_and(has)).then_some(ready)
     }
 

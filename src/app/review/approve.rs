@@ -49,6 +49,7 @@ impl App {
         actor: &str,
     ) -> Result<Approved, AppError> {
         let why = reason(why)?;
+        self.permit_decision(catalog).await?;
         // What was there when it was asked for, and nothing that came while it was judged.
         let seen = match seen {
             Some(seen) => seen.clone(),
@@ -252,6 +253,7 @@ impl App {
         actor: &str,
     ) -> Result<Draft, AppError> {
         let why = reason(why)?;
+        self.permit_decision(catalog).await?;
         let draft = self.pending_draft(catalog, id).await?;
         let seen = seen.cloned().unwrap_or_else(|| draft.digest.clone());
         if seen != draft.digest {

@@ -63,6 +63,7 @@ impl App {
     /// Where a change or the environment is not known, a change is never accepted, or a waiver would end before it begins.
     pub async fn decide(&self, request: &DecideRequest) -> Result<Vec<Decision>, AppError> {
         let why = reason(&request.reason)?;
+        self.permit_decision(&request.catalog).await?;
         let catalog = self.known_catalog(&request.catalog).await?;
         let now = self.now();
         if let Some(end) = request.expires

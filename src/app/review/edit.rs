@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 
 use super::{busy, moved_draft};
 use crate::{
-    app::{App, AppError, Kind, drafts::Judged},
+    app::{
+        App, AppError, Kind,
+        access::{Object, Right},
+        drafts::Judged,
+    },
     catalog::{Catalog, Content, Draft, draft::Release},
     json::Digest,
     name::CatalogName,
@@ -34,6 +38,7 @@ impl App {
         patch: &Value,
         actor: &str,
     ) -> Result<Draft, AppError> {
+        self.permit(Right::Draft, Object::catalog(catalog))?;
         let basis = self.basis([format!("catalog/{catalog}")]).await?;
         let settings = self.known_catalog(catalog).await?;
         let draft = self.pending_draft(catalog, id).await?;

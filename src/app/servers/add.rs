@@ -2,7 +2,10 @@
 
 use super::{Change, shown};
 use crate::{
-    app::{App, AppError, Kind},
+    app::{
+        App, AppError, Kind,
+        access::{Object, Right},
+    },
     catalog::{ServerSource, ServerSpec},
     config,
     mcp::Source,
@@ -15,6 +18,7 @@ impl App {
     /// # Errors
     /// Where a secret stands in it in clear, it can never be asked, or it is registered otherwise.
     pub async fn add_server(&self, spec: ServerSpec, replace: bool, actor: &str) -> Result<Change, AppError> {
+        self.permit(Right::Configure, Object::default())?;
         let name = &spec.name;
         let not = |kind, code, cause: String| {
             AppError::new(kind, code, format!("server `{name}` is not registered: {cause}"))

@@ -26,6 +26,55 @@ pub(crate) struct CatalogName(String);
 #[schema(value_type = String, pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", min_length = 1, max_length = 64, examples("production"))]
 pub(crate) struct EnvironmentName(String);
 
+/// The name of a team.
+#[derive(ToSchema)]
+#[schema(value_type = String, pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", min_length = 1, max_length = 64, examples("payments"))]
+pub(crate) struct TeamName(String);
+
+/// The id of a token.
+#[derive(ToSchema)]
+#[schema(value_type = String, pattern = "^tok-[0-9a-fA-F]{12}$", examples("tok-0123456789ab"))]
+pub(crate) struct TokenId(String);
+
+/// What a caller is.
+#[derive(ToSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CallerKind {
+    /// A person.
+    Human,
+    /// A pipeline.
+    Ci,
+    /// A program that acts on a model's word.
+    Agent,
+}
+
+/// What a caller was given.
+#[derive(ToSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    /// Looks.
+    Viewer,
+    /// Makes and edits drafts.
+    Author,
+    /// Decides on changes, approves and rejects.
+    Reviewer,
+    /// Promotes, rolls back, freezes.
+    Operator,
+    /// Everything.
+    Admin,
+}
+
+/// Where a caller's rights hold.
+#[derive(ToSchema)]
+pub(crate) struct Scope {
+    /// The catalogs; all where absent.
+    #[schema(required = false)]
+    catalogs: Vec<CatalogName>,
+    /// The environments; all where absent.
+    #[schema(required = false)]
+    environments: Vec<EnvironmentName>,
+}
+
 /// The number of a catalog's version: the day of its approval, the second of that day with `.1` behind it.
 #[derive(ToSchema)]
 #[schema(value_type = String, pattern = r"^[0-9]{4,6}\.(0[1-9]|1[0-2])\.(0[1-9]|[12][0-9]|3[01])(\.[1-9][0-9]{0,5})?$", examples("2026.11.30", "2026.11.30.1"))]

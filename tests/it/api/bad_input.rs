@@ -94,7 +94,7 @@ fn bad() -> Vec<(String, Ask, &'static str)> {
         for parameter in parameters.iter().filter(|p| p["in"] == "header") {
             let (name, code) = match parameter["name"].as_str().expect("a name") {
                 "If-Match" => ("if-match", "invalid-if-match"),
-                "Toolpact-Actor" => ("toolpact-actor", "invalid-actor"),
+                "Toolpact-On-Behalf-Of" => ("toolpact-on-behalf-of", "invalid-on-behalf-of"),
                 "Idempotency-Key" => ("idempotency-key", "invalid-idempotency-key"),
                 _ => continue,
             };

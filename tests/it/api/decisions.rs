@@ -95,7 +95,7 @@ async fn a_waiver_names_its_change_its_owner_and_its_end() {
         "/items/0/actor",
         "/items/1",
     ];
-    let ask = on_rule("enum-value-removed", waiver).header("toolpact-actor", "mara");
+    let ask = on_rule("enum-value-removed", waiver).by("mara");
     assert_snapshot!(check_parts(&app, ask, &parts).await, @r#"
     201 content-type=application/json
     /items/0/id: 1
@@ -105,7 +105,7 @@ async fn a_waiver_names_its_change_its_owner_and_its_end() {
     /items/0/ruling: "accept"
     /items/0/owner: "team-orders"
     /items/0/expires: "2027-01-31T00:00:00Z"
-    /items/0/actor: "api:mara"
+    /items/0/actor: "mara"
     /items/1: null
     "#);
 }

@@ -255,7 +255,7 @@ async fn probes_answer() {
 async fn a_panic_is_a_problem_that_tells_nothing() {
     let router = Router::new()
         .route("/", routing::get(async || -> &'static str { panic!("the secret of the house") }));
-    assert_snapshot!(shown(&sent(router, get("/")).await), @r#"
+    assert_snapshot!(shown(&sent(&seed::empty().await, router, get("/")).await), @r#"
     500 content-type=application/problem+json
     {
       "type": "/errors/internal",
@@ -272,7 +272,7 @@ async fn our_own_fault_is_told_without_particulars() {
     let fault = || AppError::new(Kind::Internal, "corrupt-row", "row 7 of `drafts` holds a secret");
     let router =
         Router::new().route("/", routing::get(async move || http::Error::from(fault()).into_response()));
-    assert_snapshot!(shown(&sent(router, get("/")).await), @r#"
+    assert_snapshot!(shown(&sent(&seed::empty().await, router, get("/")).await), @r#"
     500 content-type=application/problem+json
     {
       "type": "/errors/internal",

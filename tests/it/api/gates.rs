@@ -143,12 +143,12 @@ async fn nothing_moves_where_it_is_frozen_but_for_an_emergency() {
         assert_eq!(answer.status.as_u16(), status, "{}", answer.body);
         assert!(answer.body.contains(&format!("\"code\":\"{code}\"")), "{}", answer.body);
     }
-    assert_snapshot!(check(&app, freeze("freeze", json!({"reason": "the sale"})).header("toolpact-actor", "ann")).await, @r#"
+    assert_snapshot!(check(&app, freeze("freeze", json!({"reason": "the sale"})).by("ann")).await, @r#"
     201 content-type=application/json
     {
       "environment": "staging",
       "reason": "the sale",
-      "actor": "api:ann",
+      "actor": "ann",
       "at": "2026-11-30T12:00:00Z"
     }
     "#);
@@ -156,7 +156,7 @@ async fn nothing_moves_where_it_is_frozen_but_for_an_emergency() {
     let parts = ["/items/0/freezes", "/items/0/history/0/grounds"];
     assert_snapshot!(check_parts(&app, get("/api/v1/environments/staging"), &parts).await, @r#"
     200 content-type=application/json etag="2-…"
-    /items/0/freezes: [{"environment":"staging","reason":"the sale","actor":"api:ann","at":"2026-11-30T12:00:00Z"}]
+    /items/0/freezes: [{"environment":"staging","reason":"the sale","actor":"ann","at":"2026-11-30T12:00:00Z"}]
     /items/0/history/0/grounds: {"verdict":"compatible","approvers":["jonas"],"probed":[{"server":"orders","answer":"unregistered"}]}
     "#);
     let back = |emergency| {
@@ -173,7 +173,7 @@ async fn nothing_moves_where_it_is_frozen_but_for_an_emergency() {
       "type": "/errors/frozen",
       "title": "frozen",
       "status": 422,
-      "detail": "nothing was rolled back: environment `staging` is frozen since 2026-11-30T12:00:00Z by api:ann: the sale",
+      "detail": "nothing was rolled back: environment `staging` is frozen since 2026-11-30T12:00:00Z by ann: the sale",
       "code": "frozen",
       "help": "wait until it is unfrozen; an emergency rollback goes on",
       "gates": [
@@ -181,7 +181,7 @@ async fn nothing_moves_where_it_is_frozen_but_for_an_emergency() {
           "code": "frozen",
           "passed": false,
           "overridden": false,
-          "message": "environment `staging` is frozen since 2026-11-30T12:00:00Z by api:ann: the sale",
+          "message": "environment `staging` is frozen since 2026-11-30T12:00:00Z by ann: the sale",
           "help": "wait until it is unfrozen; an emergency rollback goes on"
         }
       ]

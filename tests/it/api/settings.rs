@@ -103,7 +103,7 @@ async fn what_is_set_replaces_what_was_and_is_read_back() {
     // That a draft is rejected meanwhile is in nobody's way.
     app.reject(&seed::name("shop"), 4, "not now", "ann").await.expect("rejected");
     let parts = ["/policy", "/environments", "/servers", "/versions/0/version"];
-    let ask = put(SHOP, settings()).header("if-match", &seen).header("toolpact-actor", "mara");
+    let ask = put(SHOP, settings()).header("if-match", &seen).by("mara");
     let set = check_parts(&app, ask, &parts).await;
     assert_snapshot!(set, @r#"
     200 content-type=application/json etag="4d67f5e84c06-…"
@@ -126,7 +126,7 @@ async fn what_is_set_replaces_what_was_and_is_read_back() {
     assert_eq!((again.status.as_u16(), again.header("etag")), (200, now.header("etag")), "{}", again.body);
     let events = app.events(100).await.expect("events");
     assert_eq!(events.len(), before);
-    assert_eq!(events[0].actor, "api:mara");
+    assert_eq!(events[0].actor, "mara");
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ impl Api {
     }
 
     fn asks(&mut self, who: &str, ask: Ask) -> Got {
-        let Answer { status, body, .. } = self.answer(ask.header("toolpact-actor", who));
+        let Answer { status, body, .. } = self.answer(ask.by(who));
         let read: Value = serde_json::from_str(&body).unwrap_or_default();
         let end = match status.as_u16() {
             202 => End::Waits,

@@ -1,7 +1,7 @@
 //! Clients that move pointers as others do: they look, decide, ask, and ask again under the same key until they know.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
@@ -24,6 +24,8 @@ pub(super) struct World {
     /// Whether no more calls are begun.
     pub(super) over: AtomicBool,
     ticks: AtomicU64,
+    /// What clients call with.
+    pub(super) token: OnceLock<String>,
 }
 
 impl World {
@@ -35,7 +37,13 @@ impl World {
             acknowledged: watch::Sender::new(0),
             over: AtomicBool::new(false),
             ticks: AtomicU64::new(1),
+            token: OnceLock::new(),
         }
+    }
+
+    /// What clients call with; made before anything goes wrong.
+    fn token(&self) -> &str {
+        self.token.get().map_or("", String::as_str)
     }
 
     fn tick(&self) -> Tick {
@@ -138,7 +146,10 @@ impl Client {
         let replica = self.choose();
         let address = self.world.replicas[replica].address().await;
         let began = self.world.tick();
-        let got = Request::get(&format!("/api/v1/environments/{environment}")).ask(address, false).await;
+        let got = Request::get(&format!("/api/v1/environments/{environment}"))
+            .with(self.world.token())
+            .ask(address, false)
+            .await;
         let ended = self.world.tick();
         let item = match got {
             Got::NotSent => return None,
@@ -202,7 +213,7 @@ impl Client {
         };
         let body = json!({ "version": call.version, "reason": call.key });
         let path = format!("/api/v1/environments/{}/{verb}", call.environment);
-        let request = Request::post(&path, call.seen, &call.key, &body);
+        let request = Request::post(&path, call.seen, &call.key, &body).with(self.world.token());
         let gives_up = self.one_in(16);
         let (mut known, mut done) = (false, false);
         for _ in 0..TRIES {

@@ -41,6 +41,12 @@ impl Request {
         Self { head, body: body.to_string() }
     }
 
+    /// The same, with a token.
+    pub(super) fn with(mut self, token: &str) -> Self {
+        self.head += &format!("Authorization: Bearer {token}\r\n");
+        self
+    }
+
     /// Asks. Whoever hangs up does so when the request is sent.
     pub(super) async fn ask(&self, address: SocketAddr, hang_up: bool) -> Got {
         let Ok(Ok(mut stream)) = time::timeout(PATIENCE, TcpStream::connect(address)).await else {

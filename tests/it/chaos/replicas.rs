@@ -38,6 +38,15 @@ impl Replica {
         Self { user: User::new(), database, proxy, child: tokio::sync::Mutex::default(), address }
     }
 
+    /// Makes what clients call it with, straight in its database.
+    pub(super) async fn make_token(&self) -> String {
+        let args = ["tokens", "create", "chaos", "--role", "admin", "--quiet"];
+        let mut command = Command::from(self.user.command(&args));
+        let ended = command.env("DATABASE_URL", &self.database).output().await.expect("it starts");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        String::from_utf8(ended.stdout).expect("a token is text").trim().to_owned()
+    }
+
     /// Starts it, and waits until it says where it listens.
     pub(super) async fn start(&self) {
         let mut command =

@@ -10,11 +10,12 @@ use super::{COULD_NOT_RUN, PASSED};
 use crate::command::User;
 
 /// Gets a page the way a browser begins.
-fn get(url: &str) -> String {
+fn get(url: &str, cookie: &str) -> String {
     let rest = url.strip_prefix("http://").expect("it is plain HTTP");
     let (host, path) = rest.split_once('/').expect("it has a path");
     let mut stream = TcpStream::connect(host).expect("it listens");
-    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("it reads");
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n")
+        .expect("it reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers text");
     answer
@@ -32,12 +33,20 @@ fn the_demo_serves_a_review_and_leaves_nothing_behind() {
     let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
     let first = lines.next().expect("it says where").expect("it is text");
     let url = first.strip_prefix("toolpact serves ").unwrap_or_else(|| panic!("no URL in {first}"));
-    let page = get(url);
+    let root: String = url.split('/').take(3).collect::<Vec<_>>().join("/") + "/";
+    assert!(get(&root, "").contains("location: /login?next="), "nobody looks who is not signed in");
+    let signed_in = get(url, "");
+    let header = |name: &str| {
+        let line = signed_in.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("no {name}in {signed_in}")).trim().to_owned()
+    };
+    let cookie = header("set-cookie: ").split(';').next().expect("a cookie").to_owned();
+    let page = get(&format!("{root}{}", header("location: ").trim_start_matches('/')), &cookie);
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     assert!(page.contains("breaking"), "{page}");
-    let root: String = url.split('/').take(3).collect::<Vec<_>>().join("/") + "/";
-    assert!(get(&root).starts_with("HTTP/1.1 200"));
-    assert!(get(&format!("{root}api/v1/environments")).contains("application/json"));
+    assert!(get(&root, &cookie).starts_with("HTTP/1.1 200"));
+    assert!(get(&format!("{root}api/v1/environments"), &cookie).contains("application/json"));
+    assert!(get(url, "").starts_with("HTTP/1.1 403"), "the link is good once");
 
     let killed = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
     assert!(killed.expect("kill starts").success());

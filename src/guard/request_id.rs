@@ -29,12 +29,12 @@ tokio::task_local! {
 }
 
 /// The name of the request that is being answered; none outside of one.
-pub(super) fn current() -> Option<String> {
+pub fn current() -> Option<String> {
     CURRENT.try_with(Clone::clone).ok()
 }
 
 /// Runs what answers a request on another task under the same name.
-pub(super) async fn carried<F: Future>(id: Option<String>, work: F) -> F::Output {
+pub async fn carried<F: Future>(id: Option<String>, work: F) -> F::Output {
     match id {
         Some(id) => CURRENT.scope(id, work).await,
         None => work.await,
@@ -42,7 +42,7 @@ pub(super) async fn carried<F: Future>(id: Option<String>, work: F) -> F::Output
 }
 
 /// Names a request, and says the name in its answer.
-pub(super) async fn named(mut request: Request, next: Next) -> Response {
+pub async fn named(mut request: Request, next: Next) -> Response {
     let id = given(request.headers()).map_or_else(made, ToOwned::to_owned);
     let value = HeaderValue::from_str(&id).ok();
     if let Some(value) = &value {
@@ -57,7 +57,7 @@ pub(super) async fn named(mut request: Request, next: Next) -> Response {
 }
 
 /// The caller's name for a request, where it is letters, digits and a few signs.
-pub(super) fn given(headers: &HeaderMap) -> Option<&str> {
+pub fn given(headers: &HeaderMap) -> Option<&str> {
     let id = headers.get(HEADER)?.to_str().ok()?;
     let plain =
         |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'+' | b'=');

@@ -1,0 +1,192 @@
+//! Tokens: made, shown once, looked at, taken back.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::json;
+
+pub use crate::store::Token;
+
+use super::{CallerKind, Object, Right, Role, Scope, actor_name, random};
+use crate::{
+    access::token,
+    app::{App, AppError, Kind, Text, shown, text},
+};
+
+/// The longest that a token may be good for.
+const LONGEST: TimeDelta = TimeDelta::days(3_650);
+
+/// Whom the first token of a service is for.
+const FIRST_OWNER: &str = "admin";
+
+/// A token to be made.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// What it is for; 1 to 100 characters.
+    pub name: String,
+    /// Who acts with it; 1 to 64 visible ASCII characters.
+    pub owner: String,
+    /// What its holder is.
+    pub kind: CallerKind,
+    /// What its holder may do; at least one.
+    pub roles: BTreeSet<Role>,
+    /// And where.
+    pub scope: Scope,
+    /// From when it is refused; never where there is none.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+impl App {
+    /// Makes a token; answers it with its secret, which nobody can ask for again.
+    ///
+    /// Admins make tokens for anybody. Everybody else makes them for themselves, and gives away no more than they have.
+    ///
+    /// # Errors
+    /// Where the caller may not, or what is asked for makes no sense.
+    pub async fn create_token(&self, new: NewToken, actor: &str) -> Result<(Token, String), AppError> {
+        self.permit_token(&new)?;
+        self.made(new, actor, false)
+            .await?
+            .ok_or_else(|| AppError::new(Kind::Internal, "internal", "a token was not kept"))
+    }
+
+    /// The token that a new service begins with, for an admin; nothing where there ever was one.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn first_token(&self) -> Result<Option<(Token, String)>, AppError> {
+        if !self.store.tokens().await?.is_empty() {
+            return Ok(None);
+        }
+        let new = NewToken {
+            name: "first token".to_owned(),
+            owner: FIRST_OWNER.to_owned(),
+            kind: CallerKind::Human,
+            roles: BTreeSet::from([Role::Admin]),
+            scope: Scope::default(),
+            expires_at: None,
+        };
+        self.made(new, "toolpact", true).await
+    }
+
+    async fn made(
+        &self,
+        new: NewToken,
+        actor: &str,
+        first: bool,
+    ) -> Result<Option<(Token, String)>, AppError> {
+        let now = self.now();
+        let name = text(("token's name", "invalid-name"), &new.name, Text::Name)?;
+        let owner = owner(&new)?;
+        if new.roles.is_empty() {
+            return Err(AppError::new(Kind::Invalid, "no-role", "a token without a role can do nothing")
+                .help("give it one of viewer, author, reviewer, operator, admin"));
+        }
+        if let Some(end) = new.expires_at
+            && (end <= now || end > now + LONGEST)
+        {
+            let message = format!("a token cannot end at {}; now it is {}", shown(end), shown(now));
+            return Err(AppError::new(Kind::Invalid, "bad-expiry", message)
+                .help("name a time in the future, within ten years"));
+        }
+        let secret = token::written(&random()?);
+        let digest = token::digest(&secret)
+            .ok_or_else(|| AppError::new(Kind::Internal, "internal", "a token was written wrongly"))?;
+        let token = Token {
+            id: token::id(&digest),
+            name,
+            owner,
+            kind: new.kind,
+            roles: new.roles,
+            scope: new.scope,
+            created_by: actor.to_owned(),
+            created_at: now,
+            expires_at: new.expires_at,
+            last_used_at: None,
+            revoked_by: None,
+            revoked_at: None,
+        };
+        let data = json!({
+            "token": token.id, "name": token.name, "owner": actor_name(token.kind, &token.owner), "kind": token.kind,
+            "roles": token.roles, "scope": token.scope, "expiresAt": token.expires_at.map(shown),
+        });
+        let event = self.event(actor, "token.created", format!("token/{}", token.id), data);
+        let kept = self.store.add_token(&token, &digest, first, event).await?;
+        Ok(kept.then_some((token, secret)))
+    }
+
+    /// Whether the caller may give this away.
+    fn permit_token(&self, new: &NewToken) -> Result<(), AppError> {
+        let Some(caller) = self.caller() else { return Ok(()) };
+        let own = caller.kind == CallerKind::Human
+            && caller.name == new.owner
+            && new.roles.is_subset(&caller.roles)
+            && caller.scope.covers(&new.scope);
+        if own && !new.roles.contains(&Role::Admin) {
+            return Ok(());
+        }
+        caller.may(Right::Administer, Object::default())?;
+        if caller.scope.covers(&new.scope) {
+            Ok(())
+        } else {
+            Err(caller.beyond_scope(Right::Administer).into())
+        }
+    }
+
+    /// The tokens that the caller may see, the oldest first: an admin all of them, everybody else their own.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn tokens(&self) -> Result<Vec<Token>, AppError> {
+        let mut tokens = self.store.tokens().await?;
+        tokens.retain(|token| self.sees(token));
+        Ok(tokens)
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// Where there is none of this id that the caller may see.
+    pub async fn get_token(&self, id: &str) -> Result<Token, AppError> {
+        let token = self.store.token(id).await?.filter(|token| self.sees(token));
+        token.ok_or_else(|| {
+            AppError::new(Kind::NotFound, "unknown-token", format!("token `{id}` does not exist"))
+                .help("`toolpact tokens list` has those that exist")
+        })
+    }
+
+    /// Takes a token back, and ends the sessions that it began.
+    ///
+    /// # Errors
+    /// Where there is none of this id that the caller may see, or it was taken back before.
+    pub async fn revoke_token(&self, id: &str, actor: &str) -> Result<Token, AppError> {
+        let token = self.get_token(id).await?;
+        let data = json!({ "token": token.id, "owner": actor_name(token.kind, &token.owner) });
+        let event = self.event(actor, "token.revoked", format!("token/{}", token.id), data);
+        if !self.store.revoke_token(id, actor, self.now(), event).await? {
+            let message = format!("token `{id}` was taken back before");
+            return Err(AppError::new(Kind::Conflict, "token-revoked", message));
+        }
+        self.known.forget();
+        self.get_token(id).await
+    }
+
+    fn sees(&self, token: &Token) -> bool {
+        self.caller().is_none_or(|caller| {
+            caller.may(Right::Administer, Object::default()).is_ok()
+                || caller.name == actor_name(token.kind, &token.owner)
+        })
+    }
+}
+
+/// The owner as the history will show it. A person must not be taken for a pipeline, nor the other way round.
+fn owner(new: &NewToken) -> Result<String, AppError> {
+    let owner = new.owner.trim();
+    let plain = (1..=64).contains(&owner.len()) && owner.bytes().all(|b| b.is_ascii_graphic() && b != b':');
+    if plain {
+        return Ok(owner.to_owned());
+    }
+    let message = format!("`{owner}` cannot own a token");
+    Err(AppError::new(Kind::Invalid, "invalid-owner", message)
+        .help("name who acts with it, in 1 to 64 visible ASCII characters without a colon"))
+}

@@ -1,0 +1,84 @@
+//! How often a caller may call, and an address may show what is no credential. Counted per process.
+
+use std::{net::IpAddr, num::NonZeroU32};
+
+use governor::{
+    Quota, RateLimiter,
+    clock::{Clock as _, DefaultClock},
+    state::keyed::DashMapStateStore,
+};
+
+use crate::access::{Auth, Caller};
+
+type Keyed<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
+
+/// Keys that are counted for before those at rest are forgotten.
+const MOST_KEYS: usize = 10_000;
+
+/// How often is too often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Requests per second of one caller; a burst may be ten times that.
+    pub calls: NonZeroU32,
+    /// Wrong credentials per minute of one address, of which a burst may be all.
+    pub failures: NonZeroU32,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        const CALLS: NonZeroU32 = NonZeroU32::new(1_000).expect("not zero");
+        const FAILURES: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
+        Self { calls: CALLS, failures: FAILURES }
+    }
+}
+
+/// What was counted.
+pub struct Limits {
+    calls: Keyed<String>,
+    failures: Keyed<IpAddr>,
+    clock: DefaultClock,
+}
+
+impl Limits {
+    /// Nothing so far.
+    #[must_use]
+    pub fn new(rates: Rates) -> Self {
+        let burst = rates.calls.saturating_mul(NonZeroU32::new(10).unwrap_or(NonZeroU32::MIN));
+        Self {
+            calls: RateLimiter::keyed(Quota::per_second(rates.calls).allow_burst(burst)),
+            failures: RateLimiter::keyed(Quota::per_minute(rates.failures)),
+            clock: DefaultClock::default(),
+        }
+    }
+
+    /// Whether this caller may call now; otherwise after how many seconds.
+    pub(super) fn may_call(&self, caller: &Caller) -> Result<(), u64> {
+        let key = match &caller.auth {
+            Auth::Token(id) | Auth::Session(id) => id.clone(),
+            Auth::Oidc(_) | Auth::Link | Auth::Local => caller.name.clone(),
+        };
+        let taken = self.calls.check_key(&key).map_err(|no| self.after(&no));
+        tidied(&self.calls);
+        taken
+    }
+
+    /// Counts a wrong credential of an address; where there were too many, says after how many seconds the next is looked at
+    /// with patience again. Right ones are never refused for it: many people may share an address.
+    pub fn failed(&self, address: Option<IpAddr>) -> Result<(), u64> {
+        let Some(address) = address else { return Ok(()) };
+        let counted = self.failures.check_key(&address).map_err(|no| self.after(&no));
+        tidied(&self.failures);
+        counted
+    }
+
+    fn after(&self, no: &governor::NotUntil<governor::clock::QuantaInstant>) -> u64 {
+        no.wait_time_from(self.clock.now()).as_secs() + 1
+    }
+}
+
+/// Forgets keys at rest where there are many.
+fn tidied<K: std::hash::Hash + Eq + Clone>(limiter: &Keyed<K>) {
+    if limiter.len() > MOST_KEYS {
+        limiter.retain_recent();
+    }
+}

@@ -1,0 +1,169 @@
+//! Signing in and out: with a token, by a link that the service printed, or through an issuer.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use askama::Template;
+use axum::{
+    Extension,
+    extract::{ConnectInfo, State},
+    http::{HeaderMap, StatusCode},
+    response::Response,
+};
+use serde::Deserialize;
+
+use super::{
+    error::{self, Error},
+    filters,
+    page::{Form, Query, page, see, with_cookies},
+};
+use crate::{
+    app::{App, AppError, access::sessions::SESSION},
+    guard::{Denied, Limits, cookie},
+};
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage {
+    /// Where to go afterwards.
+    next: String,
+    /// What people call the issuer, where there is one.
+    issuer: Option<String>,
+    notice: Option<(String, String)>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct LoginQuery {
+    #[serde(default)]
+    next: String,
+}
+
+/// Asks for a token, and offers the issuer.
+pub(super) async fn show_login(State(app): State<App>, Query(query): Query<LoginQuery>) -> Response {
+    shown(&app, query.next, None)
+}
+
+fn shown(app: &App, next: String, failure: Option<AppError>) -> Response {
+    let status = failure.as_ref().map_or(StatusCode::OK, |e| error::kind(e.kind).0);
+    let notice = failure.map(error::told);
+    page(status, &LoginPage { next, issuer: app.issuer(), notice })
+}
+
+#[derive(Deserialize)]
+pub(super) struct LoginForm {
+    token: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// Signs in with a token, then goes on to the page that was asked for.
+pub(super) async fn sign_in(
+    State(app): State<App>,
+    limits: Option<Extension<Arc<Limits>>>,
+    address: Option<Extension<ConnectInfo<SocketAddr>>>,
+    Form(form): Form<LoginForm>,
+) -> Result<Response, Error> {
+    match app.sign_in(&form.token).await {
+        Ok(secret) => Ok(signed_in(&secret, &form.next)),
+        Err(e) => {
+            if let Some(Extension(limits)) = limits {
+                limits
+                    .failed(address.map(|Extension(info)| info.0.ip()))
+                    .map_err(|s| Error::Denied(Denied::TooOften(s)))?;
+            }
+            Ok(shown(&app, form.next, Some(e)))
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct LinkQuery {
+    secret: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// Signs in whoever started the service and followed the link that it printed.
+pub(super) async fn follow_link(
+    State(app): State<App>,
+    Query(query): Query<LinkQuery>,
+) -> Result<Response, Error> {
+    Ok(signed_in(&app.follow_link(&query.secret).await?, &query.next))
+}
+
+/// Goes to the issuer.
+pub(super) async fn begin_oidc(
+    State(app): State<App>,
+    Query(query): Query<LoginQuery>,
+) -> Result<Response, Error> {
+    let (url, browser) = app.begin_oidc(&local(&query.next)).await?;
+    Ok(with_cookies(see(&url), [cookie::keep_login(&browser, 600)]))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Callback {
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    error: String,
+    #[serde(default)]
+    error_description: String,
+}
+
+/// Comes back from the issuer.
+pub(super) async fn finish_oidc(
+    State(app): State<App>,
+    Query(query): Query<Callback>,
+    headers: HeaderMap,
+) -> Result<Response, Error> {
+    let browser = cookie::login(&headers).unwrap_or_default();
+    let refusal = match query.error.as_str() {
+        "" => None,
+        error => Some(format!("{error} {}", query.error_description).trim().to_owned()),
+    };
+    let (secret, next) = app.finish_oidc(&query.state, browser, &query.code, refusal.as_deref()).await?;
+    Ok(with_cookies(signed_in(&secret, &next), [cookie::forget_login()]))
+}
+
+/// Signs out, wherever one was signed in.
+pub(super) async fn sign_out(State(app): State<App>, headers: HeaderMap) -> Result<Response, Error> {
+    if let Some(secret) = cookie::session(&headers) {
+        app.sign_out(secret).await?;
+    }
+    Ok(with_cookies(see("/login"), [cookie::forget_session()]))
+}
+
+fn signed_in(secret: &str, next: &str) -> Response {
+    with_cookies(see(&local(next)), [cookie::keep_session(secret, SESSION.num_seconds())])
+}
+
+/// A page of ours, whatever somebody wrote into a link to the login.
+fn local(next: &str) -> String {
+    let plain = |c: char| !c.is_control() && c != '\\';
+    if next.starts_with('/') && !next.starts_with("//") && next.chars().all(plain) {
+        next.to_owned()
+    } else {
+        "/".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_leads_nowhere_else() {
+        for (next, leads) in [
+            ("/catalogs/shop?x=1", "/catalogs/shop?x=1"),
+            ("", "/"),
+            ("//evil.example", "/"),
+            ("/\\evil.example", "/"),
+            ("https://evil.example/", "/"),
+            ("/a\nSet-Cookie: b", "/"),
+            ("javascript:alert(1)", "/"),
+        ] {
+            assert_eq!(local(next), leads, "{next}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What attackers try, each refused.
+
+use axum::http::Method;
+use serde_json::json;
+use toolpact::access::{CallerKind, Role};
+
+use super::{answer, check, stranger, token, with_session, with_token};
+use crate::{
+    ask::{get, post, submit},
+    seed,
+};
+
+const ME: &str = "/api/v1/me";
+
+#[tokio::test]
+async fn forged_credentials_are_none() {
+    let app = seed::story().await;
+    let (_, secret) = token(&app, "mara", CallerKind::Human, Role::Admin).await;
+    let other: String = secret.chars().rev().collect();
+    for bearer in
+        ["", "tp_", &secret[..74], &secret.to_uppercase(), &format!("{secret}0"), &other, "' OR 1=1 --"]
+    {
+        assert_eq!(check(&app, with_token(get(ME), bearer)).await, "401 invalid-token", "{bearer}");
+    }
+    for scheme in ["Basic", "Token", "bearer:", "Digest"] {
+        let ask = stranger(get(ME)).header("authorization", &format!("{scheme} {secret}"));
+        assert_eq!(check(&app, ask).await, "401 invalid-token", "{scheme}");
+    }
+    for session in ["0", &"0".repeat(64), &secret, "%00", "' OR 1=1 --"] {
+        assert_eq!(check(&app, with_session(get(ME), session)).await, "401 invalid-token", "{session}");
+    }
+    // A wrong token is not made good by a right session: whoever shows it means it.
+    let both = with_session(get(ME), "0").header("authorization", "Bearer tp_0");
+    assert_eq!(check(&app, both).await, "401 invalid-token");
+}
+
+#[tokio::test]
+async fn a_name_that_is_claimed_gives_nothing() {
+    let app = seed::story().await;
+    let (_, secret) = token(&app, "eve", CallerKind::Human, Role::Viewer).await;
+    for header in
+        ["toolpact-on-behalf-of", "toolpact-actor", "x-forwarded-user", "x-remote-user", "x-original-url"]
+    {
+        let ask = with_token(post("/api/v1/environments/production/promote", json!({})), &secret);
+        assert_eq!(check(&app, ask.header(header, "admin")).await, "403 role-needed", "{header}");
+        assert_eq!(
+            check(&app, stranger(get(ME)).header(header, "admin")).await,
+            "401 unauthenticated",
+            "{header}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn paths_that_are_written_otherwise_open_nothing() {
+    let app = seed::story().await;
+    for path in [
+        "/api/v1/../v1/servers",
+        "/api//v1/servers",
+        "/api/v1/servers/",
+        "/API/v1/servers",
+        "/api/v1/%73ervers",
+        "/api/v1/servers%2f..%2fcatalogs",
+        "/livez/../api/v1/servers",
+        "/assets/../servers",
+        "/login/../servers",
+        "/assets/%2e%2e/servers",
+        "//servers",
+        "/servers;a=b",
+    ] {
+        let got = answer(&app, stranger(get(path))).await;
+        assert!(got.status != 200, "{path}: {}", got.status);
+        assert!(!got.body.contains("order_query"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn methods_that_are_said_otherwise_change_nothing() {
+    let app = seed::story().await;
+    for header in ["x-http-method-override", "x-http-method", "x-method-override"] {
+        let ask = stranger(get("/catalogs/shop/drafts/4/reject")).header(header, "POST");
+        assert_eq!(answer(&app, ask).await.status, 401, "{header}");
+    }
+    for method in [Method::PUT, Method::DELETE, Method::PATCH, Method::TRACE, Method::OPTIONS] {
+        let got = answer(&app, stranger(get("/catalogs/shop/drafts/4")).method(method.clone())).await;
+        assert!(matches!(got.status.as_u16(), 401 | 403 | 405), "{method}: {}", got.status);
+    }
+}
+
+#[tokio::test]
+async fn a_form_of_another_site_is_refused_whoever_is_signed_in() {
+    let app = seed::story().await;
+    let (_, secret) = token(&app, "mara", CallerKind::Human, Role::Admin).await;
+    let session = app.sign_in(&secret).await.expect("signed in");
+    let reject = || submit("/catalogs/shop/drafts/4/reject", &[("reason", "no")]);
+    for (header, value) in [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+    ] {
+        let mut ask = reject().header(header, value);
+        if header == "origin" {
+            ask = ask.header("sec-fetch-site", "");
+        }
+        assert_eq!(answer(&app, with_session(ask, &session)).await.status, 403, "{header}: {value}");
+    }
+    assert_eq!(
+        answer(&app, with_session(reject(), &session)).await.status,
+        303,
+        "that of our own page is not"
+    );
+}
+
+#[tokio::test]
+async fn secrets_are_in_no_event_error_or_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("toolpact.db");
+    let app =
+        toolpact::app::App::open(&crate::database::file(&file), std::sync::Arc::new(crate::support::Noon))
+            .await
+            .expect("opened");
+    let (_, secret) = token(&app, "mara", CallerKind::Human, Role::Admin).await;
+    let session = app.sign_in(&secret).await.expect("signed in");
+    let link = app.link("you").expect("randomness");
+    let made =
+        post("/api/v1/tokens", json!({ "name": "n", "owner": "o", "kind": "ci", "roles": ["author"] }))
+            .header("idempotency-key", "k-1");
+    let made = answer(&app, with_token(made, &secret)).await.body;
+    let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
+    let second = made["secret"].as_str().expect("a secret").to_owned();
+    let mut seen = String::new();
+    for ask in [
+        get("/api/v1/events"),
+        get("/api/v1/tokens"),
+        get("/events"),
+        post("/api/v1/tokens", json!({ "name": secret })),
+    ] {
+        seen +=
+            &answer(&app, with_token(ask, &secret)).await.body.replace(&format!("\"name\":\"{secret}\""), "");
+    }
+    seen += &answer(&app, with_token(get(ME), &format!("{secret}x"))).await.body;
+    seen += &format!("{:?}", app.authenticate(&secret).await);
+    drop(app);
+    let mut kept = Vec::new();
+    for entry in std::fs::read_dir(folder.path()).expect("a folder").flatten() {
+        kept.extend(std::fs::read(entry.path()).expect("a file"));
+    }
+    for canary in [&secret, &session, &link, &second] {
+        assert!(!seen.contains(canary.as_str()), "{canary} was told");
+        let bytes = canary.as_bytes();
+        assert!(!kept.windows(bytes.len()).any(|window| window == bytes), "{canary} is in the database");
+    }
+}
