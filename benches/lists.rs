@@ -6,10 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use toolpact::{
-    app::{App, MoveRequest, Overrides, Place, SystemClock, view},
-    http, web,
-};
+use toolpact::app::{App, MoveRequest, Overrides, Place, SystemClock, view};
 
 #[path = "support/database.rs"]
 mod database;
@@ -77,7 +74,7 @@ async fn story(app: &App) {
 }
 
 /// A service over a database of this size.
-async fn service(url: &str, size: Option<Size>) -> load::Client {
+async fn service(url: &str, size: Option<Size>) -> (load::Client, String) {
     let place: &Place = &is(url);
     App::migrate(place).await.expect("migrated");
     story(&App::open(place, Arc::new(SystemClock)).await.expect("opened")).await;
@@ -87,20 +84,20 @@ async fn service(url: &str, size: Option<Size>) -> load::Client {
         println!("{} rows of history were made in {:.0} s", size.history, start.elapsed().as_secs_f64());
     }
     let app = App::open(place, Arc::new(SystemClock)).await.expect("opened");
-    let served =
-        load::served(move |bound| http::layers(http::router(app.clone()).merge(web::router(app)), bound));
-    load::Client::connect(served).await
+    let token = load::token(&app).await;
+    let served = load::served(move |bound| load::whole(app, bound));
+    (load::Client::connect(served).await, token)
 }
 
-async fn compare(what: &str, mut services: [load::Client; 3]) {
+async fn compare(what: &str, mut services: [(load::Client, String); 3]) {
     println!(
         "{what}: median and p99 of one of everything, a short history, a long one; the long one's p99 over the others'"
     );
     for path in PATHS {
-        let request = load::request(path, &[]);
         let mut times: [Vec<Duration>; 3] = Default::default();
         for round in 0..ROUNDS + 10 {
-            for (service, times) in services.iter_mut().zip(&mut times) {
+            for ((service, token), times) in services.iter_mut().zip(&mut times) {
+                let request = load::request(path, &[("authorization", token)]);
                 let start = Instant::now();
                 let answer = service.ask(&request).await;
                 let time = start.elapsed();
@@ -157,7 +154,7 @@ fn main() {
             clients.push(service(&database.url, size).await);
             databases.push(database);
         }
-        let Ok(clients) = <[load::Client; 3]>::try_from(clients) else { return };
+        let Ok(clients) = <[(load::Client, String); 3]>::try_from(clients) else { return };
         compare("PostgreSQL", clients).await;
         for database in databases {
             database.drop().await;

@@ -15,7 +15,6 @@ use axum::{
 use toolpact::{
     app::{App, MoveRequest, Overrides, Place, ReleaseRequest, SystemClock, view},
     catalog::MoveKind,
-    http, web,
 };
 
 use tokio::task::JoinSet;
@@ -36,6 +35,8 @@ const ROUND: Duration = Duration::from_millis(500);
 const ROUNDS: usize = 15;
 const TOOLS: usize = 550;
 const MOVES: usize = 200;
+/// Between two looks at where a process stands.
+const LOOK: Duration = Duration::from_millis(1);
 
 fn is<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
     text.parse().expect("written here")
@@ -114,10 +115,10 @@ async fn rate(server: SocketAddr, request: &[u8], status: u16, connections: usiz
 
 /// Our service and a bare one, asked turn by turn.
 async fn throughput(app: App) {
-    let ours =
-        load::served(move |bound| http::layers(http::router(app.clone()).merge(web::router(app)), bound));
+    let token = load::token(&app).await;
+    let ours = load::served(move |bound| load::whole(app, bound));
     let mut client = load::Client::connect(ours).await;
-    let first = client.ask(&load::request(PATH, &[])).await;
+    let first = client.ask(&load::request(PATH, &[("authorization", &token)])).await;
     assert_eq!(first.status, 200, "{}", first.head);
     let tag = first.head.lines().find_map(|line| line.strip_prefix("etag: ")).expect("a tag").to_owned();
     println!("{TOOLS} tools are {} kB", first.body.len() / 1000);
@@ -130,8 +131,9 @@ async fn throughput(app: App) {
         Router::new().route("/304", get(|| async { StatusCode::NOT_MODIFIED })).route("/200", get(whole))
     });
     for (what, status, path, headers) in
-        [("304", 304, "/304", vec![("if-none-match", tag.as_str())]), ("200", 200, "/200", vec![])]
+        [("304", 304, "/304", vec![("if-none-match", tag.as_str())]), ("200", 200, "/200", Vec::new())]
     {
+        let headers: Vec<_> = headers.into_iter().chain([("authorization", token.as_str())]).collect();
         let (mine, theirs) = (load::request(PATH, &headers), load::request(path, &headers));
         let (mut a, mut b, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -179,7 +181,8 @@ async fn seen(server: &str) {
         let mut slowest = Duration::ZERO;
         for replica in others {
             while shown(replica).await != generation + 1 {
-                tokio::task::yield_now().await;
+                // Whoever asks without a pause takes the processor from what is to tell it.
+                tokio::time::sleep(LOOK).await;
             }
             let time = answered.elapsed();
             all.push(time.as_secs_f64() * 1e3);

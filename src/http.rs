@@ -43,6 +43,7 @@ use utoipa_axum::{router::UtoipaMethodRouterExt as _, routes};
 
 pub use error::Error;
 pub use layers::layers;
+pub use live::kept_first;
 
 use self::table::{Routes, Table};
 use crate::{

@@ -16,7 +16,8 @@ fn main() -> ExitCode {
 
 async fn serve(listener: TcpListener, app: App, rates: Rates, stop: cli::Stop) -> io::Result<()> {
     let bound = listener.local_addr()?;
-    let router = http::layers(http::router(app.clone()).merge(web::router(app.clone())), app, bound, rates);
+    let routes = http::router(app.clone()).merge(web::router(app.clone()));
+    let router = http::layers(http::kept_first(routes, app.clone()), app, bound, rates);
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     axum::serve(listener, service).with_graceful_shutdown(stop).await
 }

@@ -1,12 +1,13 @@
 //! Requests over connections that are kept: raw, so that the client costs little beside the server that is measured.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, num::NonZeroU32};
 
 use axum::Router;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
 };
+use toolpact::{app::App, guard::Rates, http, web};
 
 /// Serves on a port of its own from a runtime of one thread, so that the client has the other core to itself, for as long as
 /// the process lives.
@@ -22,6 +23,19 @@ pub(crate) fn served(router: impl FnOnce(SocketAddr) -> Router + Send + 'static)
         });
     });
     told.recv().expect("served")
+}
+
+/// The whole service, with a limit of calls that no bench reaches.
+pub(crate) fn whole(app: App, bound: SocketAddr) -> Router {
+    let routes = http::router(app.clone()).merge(web::router(app.clone()));
+    let rates = Rates { calls: NonZeroU32::MAX, ..Rates::default() };
+    http::layers(http::kept_first(routes, app.clone()), app, bound, rates)
+}
+
+/// What an admin sends as `Authorization`.
+pub(crate) async fn token(app: &App) -> String {
+    let (_, secret) = app.first_token().await.expect("a database").expect("a new one");
+    format!("Bearer {secret}")
 }
 
 /// A request as it is sent.

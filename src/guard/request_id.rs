@@ -5,18 +5,19 @@
 
 use std::{
     hash::{BuildHasher as _, RandomState},
+    pin::Pin,
     sync::{
         LazyLock,
         atomic::{AtomicU64, Ordering},
     },
+    task::{Context, Poll},
 };
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, HeaderName, HeaderValue},
-    middleware::Next,
-    response::Response,
+    http::{self, HeaderMap, HeaderName, HeaderValue},
 };
+use tower::{Layer, Service};
 
 /// The header.
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -41,19 +42,50 @@ pub async fn carried<F: Future>(id: Option<String>, work: F) -> F::Output {
     }
 }
 
-/// Names a request, and says the name in its answer.
-pub async fn named(mut request: Request, next: Next) -> Response {
-    let id = given(request.headers()).map_or_else(made, ToOwned::to_owned);
-    let value = HeaderValue::from_str(&id).ok();
-    if let Some(value) = &value {
-        // Where the span of the request finds it.
-        request.headers_mut().insert(HEADER, value.clone());
+/// Names each request, and says the name in its answer.
+#[derive(Clone, Copy)]
+pub struct Naming;
+
+impl<S> Layer<S> for Naming {
+    type Service = Named<S>;
+    fn layer(&self, inner: S) -> Named<S> {
+        Named(inner)
     }
-    let mut response = CURRENT.scope(id, next.run(request)).await;
-    if let Some(value) = value {
-        response.headers_mut().insert(HEADER, value);
+}
+
+/// What answers requests, each under its name.
+#[derive(Clone)]
+pub struct Named<S>(S);
+
+impl<S, B> Service<Request> for Named<S>
+where
+    S: Service<Request, Response = http::Response<B>, Future: Send + 'static>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
     }
-    response
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let id = given(request.headers()).map_or_else(made, ToOwned::to_owned);
+        let value = HeaderValue::from_str(&id).ok();
+        if let Some(value) = &value {
+            // Where the span of the request finds it.
+            request.headers_mut().insert(HEADER, value.clone());
+        }
+        let answered = CURRENT.sync_scope(id.clone(), || self.0.call(request));
+        let answered = CURRENT.scope(id, answered);
+        Box::pin(async move {
+            let mut response = answered.await?;
+            if let Some(value) = value {
+                response.headers_mut().insert(HEADER, value);
+            }
+            Ok(response)
+        })
+    }
 }
 
 /// The caller's name for a request, where it is letters, digits and a few signs.

@@ -5,18 +5,19 @@ use std::{any::Any, net::SocketAddr, sync::Arc};
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, Request},
+    extract::{DefaultBodyLimit, Request, State},
     http::{HeaderMap, Method, Uri, header},
-    middleware::{Next, from_fn, from_fn_with_state},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use tower::Layer as _;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     csrf::{CsrfLayer, ProtectionError},
     trace::TraceLayer,
 };
 
-use super::Error;
+use super::{Error, live};
 use crate::{
     app::App,
     guard::{self, Limits, Rates, request_id},
@@ -28,18 +29,21 @@ pub(super) const BODY_BYTES: usize = 64 << 10;
 /// Wraps the API, the pages, or both. `bound` is the address the service listens on: on loopback, only names of this
 /// machine are answered, because a page of another site can point its own name at 127.0.0.1 and would then count as
 /// this site (DNS rebinding). On other addresses the names are the operator's business.
+///
+/// They stand around the routes as one service, from the outermost in: a layer of each route would be copied with all below
+/// it for each request. Who calls is asked before anything is answered, what [`kept_first`](super::kept_first) keeps as well.
 pub fn layers(router: Router, app: App, bound: SocketAddr, rates: Rates) -> Router {
-    let limits = Arc::new(Limits::new(rates));
-    let router = router.layer(from_fn_with_state((app, limits), guard::identify));
-    let router = router.layer(DefaultBodyLimit::max(BODY_BYTES)).layer(
-        CsrfLayer::new().with_rejection_response(|_: ProtectionError| Error::CrossOrigin.into_response()),
-    );
-    let router = if bound.ip().is_loopback() { router.layer(from_fn(refuse_foreign_hosts)) } else { router };
-    router
-        .layer(CatchPanicLayer::custom(panicked))
+    let around = (
+        request_id::Naming,
         // A failed request is logged where the cause is known, not a second time here.
-        .layer(TraceLayer::new_for_http().make_span_with(span).on_failure(()))
-        .layer(from_fn(request_id::named))
+        TraceLayer::new_for_http().make_span_with(span).on_failure(()),
+        CatchPanicLayer::custom(panicked),
+        from_fn_with_state(bound.ip().is_loopback(), refuse_foreign_hosts),
+        from_fn_with_state((app, Arc::new(Limits::new(rates))), guard::identify),
+        CsrfLayer::new().with_rejection_response(|_: ProtectionError| Error::CrossOrigin.into_response()),
+        DefaultBodyLimit::max(BODY_BYTES),
+    );
+    Router::new().fallback_service(around.layer(router))
 }
 
 /// The span that what happens within a request is logged in: of the highest level, so that no filter takes the name away.
@@ -48,10 +52,7 @@ pub fn layers(router: Router, app: App, bound: SocketAddr, rates: Rates) -> Rout
 /// do.
 fn span(request: &Request) -> tracing::Span {
     let path = request.uri().path();
-    if *request.method() == Method::GET
-        && path.starts_with("/api/v1/environments/")
-        && path.ends_with("/catalog")
-    {
+    if *request.method() == Method::GET && live::environment(path).is_some() {
         return tracing::Span::none();
     }
     let id = request_id::given(request.headers()).unwrap_or_default();
@@ -73,7 +74,10 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
     Error::Panicked(text.to_owned()).into_response()
 }
 
-async fn refuse_foreign_hosts(request: Request, next: Next) -> Response {
+async fn refuse_foreign_hosts(State(loopback): State<bool>, request: Request, next: Next) -> Response {
+    if !loopback {
+        return next.run(request).await;
+    }
     let host = host(request.uri(), request.headers());
     if is_this_machine(&host) { next.run(request).await } else { Error::ForeignHost(host).into_response() }
 }

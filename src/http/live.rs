@@ -1,5 +1,7 @@
 //! What is live in an environment, for whoever serves tools by it: asked often, and mostly known already.
 
+mod kept;
+
 use axum::{
     body::Body,
     http::{HeaderMap, HeaderValue, StatusCode, header},
@@ -9,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tracing::Instrument as _;
 use utoipa::{IntoParams, ToSchema};
+
+pub(super) use kept::environment;
+pub use kept::kept_first;
 
 use super::{
     Error,
@@ -84,9 +89,6 @@ pub(super) async fn get_live_catalog(
     Query(query): Query<LiveQuery>,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(answer) = kept_answer(&app, &environment, &query, &headers) {
-        return answer;
-    }
     let span = layers::span_of(&format!("/api/v1/environments/{environment}/catalog"));
     // A failure is logged where it becomes an answer.
     async { answered(app, environment, query, headers).await.into_response() }.instrument(span).await
@@ -106,17 +108,6 @@ fn wanted(environment: &EnvironmentName, query: &LiveQuery) -> Option<Wanted> {
 /// Whether a caller has what a tag stands for; one that does not say what it has takes any.
 fn has(headers: &HeaderMap) -> impl Fn(&str) -> bool {
     |tag| says_nothing(headers) || is_known(headers, tag)
-}
-
-/// The answer that is kept, where it is certain.
-fn kept_answer(
-    app: &App,
-    environment: &EnvironmentName,
-    query: &LiveQuery,
-    headers: &HeaderMap,
-) -> Option<Response> {
-    let ready = app.live_kept(&wanted(environment, query)?, has(headers))?;
-    Some(kept(headers, &ready))
 }
 
 async fn answered(

@@ -110,7 +110,8 @@ impl Answer {
 /// Whatever the API answers has to be as its description says.
 pub(crate) async fn answer(app: &App, ask: Ask) -> Answer {
     let (method, path) = (ask.method.clone(), ask.path.clone());
-    let answer = sent(app, http::router(app.clone()).merge(web::router(app.clone())), ask).await;
+    let routes = http::router(app.clone()).merge(web::router(app.clone()));
+    let answer = sent(app, http::kept_first(routes, app.clone()), ask).await;
     conforms(&method, &path, &answer);
     answer
 }

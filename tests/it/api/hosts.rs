@@ -5,16 +5,21 @@ use serde_json::{Value, json};
 
 use std::sync::Arc;
 
-use toolpact::app::ReleaseRequest;
+use axum::{Router, http::Method};
+use toolpact::{
+    app::{ReleaseRequest, live::cache::Wanted},
+    http, web,
+};
 
 use super::{check, check_parts};
 use crate::{
-    ask::{answer, get, post},
+    ask::{Ask, answer, get, post, sent},
     database::Own,
     seed,
     support::{Noon, is, listing, release, to, tool},
 };
 
+const NAME: &str = "x-request-id";
 const LIVE: &str = "/api/v1/environments/staging/catalog";
 
 async fn tools(app: &toolpact::app::App) -> Value {
@@ -159,6 +164,77 @@ async fn whoever_has_the_newer_answer_of_another_process_never_goes_back() {
     while answer(&other, get(&path)).await.header("etag") == tag {
         tokio::task::yield_now().await;
     }
+}
+
+/// Asks for what is live until that is kept for certain; answers its tag.
+async fn kept(app: &toolpact::app::App) -> String {
+    let wanted = Wanted { environment: is("staging"), catalog: None, form: "mcp", server: None };
+    loop {
+        let tag = answer(app, get(&format!("{LIVE}?format=mcp"))).await.header("etag").to_owned();
+        // Moves are heard soon after the first request, so this ends.
+        if app.live_kept(&wanted, |_| true).is_some() {
+            return tag;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_is_answered_as_the_route_would() {
+    let app = seed::story().await;
+    let tag = kept(&app).await;
+    let routes = || http::router(app.clone()).merge(web::router(app.clone()));
+    let check = async |ask: &dyn Fn() -> Ask, what: &str, status: u16, is_kept: bool| {
+        let (mut routed, mut asked) = (
+            sent(&app, routes(), ask()).await,
+            sent(&app, http::kept_first(routes(), app.clone()), ask()).await,
+        );
+        for answer in [&mut routed, &mut asked] {
+            // Whoever writes the answer to a connection counts it, where nobody did.
+            answer.headers.remove("content-length");
+        }
+        assert_eq!(asked.status, status, "{what}");
+        assert_eq!((asked.status, asked.headers, asked.body), (routed.status, routed.headers, routed.body));
+        // Without routes, whatever is not kept leads nowhere.
+        let alone = sent(&app, http::kept_first(Router::new(), app.clone()), ask()).await.status;
+        assert_eq!(alone != 404, is_kept || status == 421, "{what}: {alone}");
+    };
+    for (has, status, is_kept) in [
+        (tag.as_str(), 304, true),
+        (&format!("W/{tag}"), 304, true),
+        (&format!("\"other\", W/{tag} ,\"more\""), 304, true),
+        ("*", 304, true),
+        // Whoever has something else may have something newer.
+        ("\"other\"", 200, false),
+        (tag.trim_matches('"'), 200, false),
+        ("", 200, false),
+    ] {
+        let ask = || get(&format!("{LIVE}?format=mcp")).header("if-none-match", has).header(NAME, "one");
+        check(&ask, has, status, is_kept).await;
+    }
+    for (query, status, is_kept) in [
+        ("?format=mcp", 304, true),
+        ("?format=%6dcp", 304, true),
+        ("?format=mcp&format=mcp", 400, false),
+        ("?format=mcp&more=1", 400, false),
+        ("?format=MCP", 400, false),
+        ("?format=mcp&catalog=ghost", 404, false),
+        ("?format=mcp&server=ghost", 404, false),
+        ("/?format=mcp", 404, false),
+    ] {
+        let ask = || get(&format!("{LIVE}{query}")).header("if-none-match", &tag).header(NAME, "one");
+        check(&ask, query, status, is_kept).await;
+    }
+    let mcp = format!("{LIVE}?format=mcp");
+    let has = || get(&mcp).header("if-none-match", &tag).header(NAME, "one");
+    check(&|| get(&mcp).header(NAME, "one"), "no tag", 200, true).await;
+    check(&|| has().method(Method::HEAD), "HEAD", 304, false).await;
+    check(&|| has().method(Method::POST), "POST", 405, false).await;
+    check(&|| has().header("host", "rebound.example"), "another name", 421, false).await;
+    let named = answer(&app, has()).await;
+    assert_eq!((named.status.as_u16(), named.header(NAME)), (304, "one"));
+    let unnamed = answer(&app, has().header(NAME, "not plain")).await;
+    assert_eq!((unnamed.status.as_u16(), unnamed.header(NAME).len()), (304, 16));
 }
 
 #[tokio::test]

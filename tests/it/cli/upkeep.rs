@@ -33,7 +33,7 @@ fn a_backup_is_taken_while_the_service_runs_and_holds_the_same_events() {
     let first = BufReader::new(serving.stdout.take().expect("stdout is piped")).lines().next();
     assert!(first.is_some_and(|line| line.is_ok()), "it serves");
     let said = user.run(&["backup", "copy.db"]).code(PASSED).stdout;
-    assert_eq!(said, "`copy.db` holds the database as it was: 3 events, the chain holds\n");
+    assert_eq!(said, "`copy.db` holds the database as it was: 4 events, the chain holds\n");
     // Another is not written over it, and what is left out of it is in the database alone.
     user.run(&["backup", "copy.db"]).code(INVALID);
     user.run(&["reject", "all", "d-1", "--reason", "not now"]).code(PASSED);
