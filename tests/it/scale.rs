@@ -135,7 +135,8 @@ async fn no_list_and_no_page_reads_a_whole_history() {
     }
     let statements = statements.0.lock().expect("whole").clone();
     let mut looked_at = 0;
-    for statement in statements.iter().filter(|s| s.starts_with("SELECT") && !s.ends_with('…')) {
+    let reads = |s: &&String| (s.starts_with("SELECT") || s.starts_with("WITH")) && !s.ends_with('…');
+    for statement in statements.iter().filter(reads) {
         let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
         let plan =
             sqlx::raw_sql(explain).fetch_all(&mut db).await.unwrap_or_else(|e| panic!("{statement}: {e}"));

@@ -34,16 +34,44 @@ impl TryFrom<Row> for Registration {
     }
 }
 
-/// The listings that `heads` names by this column, of servers from the first to the last name, by server and context.
-macro_rules! heads {
-    ($column:literal) => {
-        concat!(
-            "SELECT l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence, l.surfaces,
-                 l.is_primary
-             FROM heads h JOIN listings l ON l.id = h.",
-            $column,
-            " LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
-             WHERE h.server BETWEEN $1 AND $2 ORDER BY h.server, h.context"
+/// A server of a page, without its listings.
+#[derive(FromRow)]
+struct Known {
+    name: String,
+    spec: Option<String>,
+    asked: Option<String>,
+}
+
+/// A listing of a server of a page: the newest of a context, or the newest good one that catalogs rely on, or both.
+#[derive(FromRow)]
+struct Head {
+    last: i64,
+    #[sqlx(flatten)]
+    listing: snapshots::Row,
+}
+
+/// What is selected of a page of servers whose names this selects as `name`: the servers, and their listings.
+macro_rules! page {
+    ($names:literal) => {
+        (
+            concat!(
+                "WITH page AS (",
+                $names,
+                ") SELECT page.name, s.spec, p.asked FROM page
+                 LEFT JOIN servers s ON s.name = page.name LEFT JOIN polls p ON p.server = page.name"
+            ),
+            // The good one is mostly the newest: both are read as one. `CROSS JOIN` is what SQLite keeps the order of: it would
+            // read the listings of all servers to find those of a page.
+            concat!(
+                "WITH page AS (",
+                $names,
+                ") SELECT h.last, l.id, l.server, l.at, l.outcome, l.snapshot, s.tools, l.provenance, l.evidence,
+                     l.surfaces, l.is_primary
+                 FROM page CROSS JOIN heads h CROSS JOIN listings l
+                 LEFT JOIN snapshots s ON s.server = l.server AND s.digest = l.snapshot
+                 WHERE h.server = page.name AND l.id IN (h.last, h.last_relied)
+                 ORDER BY h.server, h.context"
+            ),
         )
     };
 }
@@ -56,8 +84,8 @@ impl Servers for Database {
         outcome: Option<Outcome>,
         count: usize,
     ) -> Result<Vec<ServerRow>> {
-        let statement = match outcome {
-            None => {
+        let (servers, listings) = match outcome {
+            None => page!(
                 "SELECT name FROM (
                      SELECT server AS name FROM (
                          SELECT DISTINCT server FROM heads WHERE server > $1 ORDER BY server LIMIT $2
@@ -67,60 +95,44 @@ impl Servers for Database {
                          SELECT name FROM servers WHERE name > $1 ORDER BY name LIMIT $2
                      ) registered
                  ) known ORDER BY name LIMIT $2"
-            }
+            ),
             // The newest is that of the first context that catalogs rely on.
-            Some(_) => {
-                "SELECT h.server FROM heads h JOIN listings l ON l.id = h.last
-                 WHERE h.server > $1 AND l.is_primary AND l.outcome = $3 AND NOT EXISTS (
-                     SELECT 1 FROM heads f JOIN listings k ON k.id = f.last
-                     WHERE f.server = h.server AND f.context < h.context AND k.is_primary
+            Some(_) => page!(
+                "SELECT h.server AS name FROM heads h
+                 WHERE h.relied_outcome = $3 AND h.server > $1 AND NOT EXISTS (
+                     SELECT 1 FROM heads f
+                     WHERE f.server = h.server AND f.context < h.context AND f.relied_outcome IS NOT NULL
                  ) ORDER BY h.server LIMIT $2"
-            }
+            ),
         };
         // No name is empty.
-        let mut query =
-            sqlx::query_scalar(statement).bind(after.map_or("", ServerName::as_str)).bind(limit(count));
+        let (after, count) = (after.map_or("", ServerName::as_str), limit(count));
+        let (mut servers, mut listings) = (
+            sqlx::query_as(servers).bind(after).bind(count),
+            sqlx::query_as(listings).bind(after).bind(count),
+        );
         if let Some(outcome) = outcome {
-            query = query.bind(outcome.as_str());
+            servers = servers.bind(outcome.as_str());
+            listings = listings.bind(outcome.as_str());
         }
-        let names: Vec<String> = query.fetch_all(&self.reader).await?;
-        let (Some(first), Some(last)) = (names.first(), names.last()) else { return Ok(Vec::new()) };
-        let range = |statement| sqlx::query_as(statement).bind(first).bind(last);
-        let lasts: Vec<snapshots::Row> = range(heads!("last")).fetch_all(&self.reader).await?;
-        let goods: Vec<snapshots::Row> = range(heads!("last_relied")).fetch_all(&self.reader).await?;
-        let known: Vec<(String, String, Option<String>)> = sqlx::query_as(
-            "SELECT s.name, s.spec, p.asked FROM servers s LEFT JOIN polls p ON p.server = s.name
-             WHERE s.name BETWEEN $1 AND $2",
-        )
-        .bind(first)
-        .bind(last)
-        .fetch_all(&self.reader)
-        .await?;
+        let servers: Vec<Known> = servers.fetch_all(&self.reader).await?;
+        let listings: Vec<Head> = listings.fetch_all(&self.reader).await?;
         let mut rows = BTreeMap::new();
-        for name in names {
+        for Known { name, spec, asked } in servers {
             let name: ServerName = parsed("server name", &name)?;
-            let row =
-                ServerRow { name: name.clone(), spec: None, asked: None, last: Vec::new(), last_ok: None };
-            rows.insert(name, row);
+            let spec = spec.map(|spec| from_json("server", &spec)).transpose()?;
+            let asked = parsed_opt("time of a poll", asked.as_deref())?;
+            rows.insert(name.clone(), ServerRow { name, spec, asked, last: Vec::new(), last_ok: None });
         }
-        for listing in lasts {
+        for Head { last, listing } in listings {
             let listing = ListingRow::try_from(listing)?;
-            if let Some(row) = rows.get_mut(&listing.server) {
+            let Some(row) = rows.get_mut(&listing.server) else { continue };
+            let good = listing.digest.is_some() && listing.primary;
+            if good && row.last_ok.as_ref().is_none_or(|other| other.id < listing.id) {
+                row.last_ok = Some(listing.clone());
+            }
+            if listing.id == last {
                 row.last.push(listing);
-            }
-        }
-        for listing in goods {
-            let listing = ListingRow::try_from(listing)?;
-            if let Some(row) = rows.get_mut(&listing.server)
-                && row.last_ok.as_ref().is_none_or(|other| other.id < listing.id)
-            {
-                row.last_ok = Some(listing);
-            }
-        }
-        for (name, spec, asked) in known {
-            if let Some(row) = rows.get_mut(&parsed("server name", &name)?) {
-                row.spec = Some(from_json("server", &spec)?);
-                row.asked = parsed_opt("time of a poll", asked.as_deref())?;
             }
         }
         Ok(rows.into_values().collect())

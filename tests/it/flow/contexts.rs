@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use toolpact::{
-    app::{App, Kind, servers, view::Drift},
+    app::{App, Kind, lists::Slice, servers, view::Drift},
     catalog::server::AuthContext,
     config::Options,
     snapshot::Outcome,
@@ -87,6 +87,32 @@ async fn a_context_that_fails_changes_nothing_for_the_others() {
     assert!(!sweep.is_whole());
     assert!(sweep.servers[0].message.starts_with("under stranger: "), "{}", sweep.servers[0].message);
     assert_eq!(sweep.servers[0].tools, Some(2));
+}
+
+#[tokio::test]
+async fn servers_are_found_by_how_the_context_ended_that_catalogs_rely_on() {
+    let (app, _store) = app().await;
+    orders(&app).await;
+    // By name another comes before it.
+    for name in ["reader", "a-stranger"] {
+        under(&app, name).await;
+    }
+    for (role_of_reader, expected) in [("reader", (1, 0)), ("nobody", (0, 1)), ("reader", (1, 0))] {
+        let reader = AuthContext { name: "reader".to_owned(), ..role(role_of_reader) };
+        app.set_context(&is("orders"), reader, false, "ann").await.expect("set");
+        app.snapshot_registered(&is("orders"), "ann").await.expect("asked");
+        let found = async |outcome| {
+            let page =
+                app.servers_page(Some(outcome), &Slice { after: None, limit: 10 }).await.expect("read");
+            page.items
+                .into_iter()
+                .map(|server| server.last_ok.expect("it was good once").tools)
+                .collect::<Vec<_>>()
+        };
+        let (good, bad) = (found(Outcome::Ok).await, found(Outcome::Unavailable).await);
+        assert_eq!((good.len(), bad.len()), expected, "{role_of_reader}");
+        assert!(good.iter().chain(&bad).all(|tools| *tools == Some(1)), "{good:?} {bad:?}");
+    }
 }
 
 #[tokio::test]
