@@ -27,7 +27,7 @@ use crate::{
 
 /// Answers what is kept, and leaves the rest to these routes.
 ///
-/// It asks nobody who calls: whatever does has to stand around it. What [`layers`](super::super::layers) puts around what it
+/// It asks nobody who calls: whatever does has to stand around it. What [`layers`](fn@super::super::layers) puts around what it
 /// is given does.
 pub fn kept_first(routes: Router, app: App) -> Router {
     Router::new().fallback_service(Kept { app: Arc::new(app), routes })
