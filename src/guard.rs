@@ -144,7 +144,7 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Denied> {
 ///
 /// # Errors
 /// Why they have not.
-pub fn check(need: Need, known: Option<&Known>, path: &RawPathParams) -> Result<(), Denied> {
+fn check(need: Need, known: Option<&Known>, path: Option<&RawPathParams>) -> Result<(), Denied> {
     if need == Need::Nobody {
         return Ok(());
     }
@@ -156,7 +156,9 @@ pub fn check(need: Need, known: Option<&Known>, path: &RawPathParams) -> Result<
     let Need::Right(right, reach) = need else { return Ok(()) };
     caller.has(right).map_err(Denied::Refused)?;
     // What cannot be a name is in nobody's scope; the route itself says what is wrong with it.
-    let part = |name: &str| path.iter().find(|(key, _)| *key == name).map(|(_, value)| value);
+    let part = |name: &str| {
+        path.into_iter().flat_map(RawPathParams::iter).find(|(key, _)| *key == name).map(|(_, value)| value)
+    };
     let catalog = part("catalog").and_then(|name| name.parse().ok());
     let environment = part("environment").and_then(|name| name.parse().ok());
     let object = Object { catalog: catalog.as_ref(), environment: environment.as_ref() };
@@ -176,12 +178,14 @@ pub fn check(need: Need, known: Option<&Known>, path: &RawPathParams) -> Result<
 /// What each route has around it: `denied` says no in the words of its face.
 pub async fn needs(
     need: Need,
-    path: RawPathParams,
     request: Request,
     next: Next,
     denied: impl FnOnce(Denied, &Request) -> Response,
 ) -> Response {
-    match check(need, request.extensions().get::<Known>(), &path) {
+    let (mut parts, body) = request.into_parts();
+    let path = RawPathParams::from_request_parts(&mut parts, &()).await.ok();
+    let request = Request::from_parts(parts, body);
+    match check(need, request.extensions().get::<Known>(), path.as_ref()) {
         Ok(()) => next.run(request).await,
         Err(no) => denied(no, &request),
     }

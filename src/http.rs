@@ -67,14 +67,14 @@ pub fn router(app: App) -> Router {
         .route("/api", any(error::unknown_route))
         .route("/api/", any(error::unknown_route))
         .route("/api/{*rest}", any(error::unknown_route))
-        .layer(from_fn(|path, request, next| guard::needs(Anybody, path, request, next, table::denied)));
+        .layer(from_fn(known));
     TABLE
         .router
         .clone()
         .merge(strangers)
         .method_not_allowed_fallback(error::wrong_method)
         .layer(from_fn_with_state(app.clone(), once_or_not_at_all))
-        .merge(Router::new().route("/api/docs", get(docs::show_docs)))
+        .merge(Router::new().route("/api/docs", get(docs::show_docs)).layer(from_fn(known)))
         .with_state(app)
 }
 
@@ -110,7 +110,7 @@ fn routes() -> Routes {
         .at(Right(Read, WholeEnvironment), routes!(environments::get_environment))
         .at(Right(Read, WholeEnvironment), routes!(environments::list_moves))
         .at(everything, routes!(events::list_events))
-        .at(Nobody, routes!(openapi::get_openapi))
+        .at(Anybody, routes!(openapi::get_openapi))
         // Hosts.
         .at(Right(Read, Environment), routes!(live::get_live_catalog))
         .at(judge, routes!(diffs::verify_tools).layer(DefaultBodyLimit::max(DIFF_BYTES)))
@@ -155,6 +155,11 @@ async fn once_or_not_at_all(State(app): State<App>, request: Request, next: Next
         return idempotency::once(State((app, most_bytes)), request, next).await;
     }
     conditional::not_modified(request, next).await
+}
+
+/// What stands beside the table lets through whoever is known.
+async fn known(request: Request, next: Next) -> Response {
+    guard::needs(Anybody, request, next, table::denied).await
 }
 
 /// The largest body that a route reads.

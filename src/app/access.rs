@@ -57,7 +57,10 @@ impl By {
 
 /// Callers that were looked up a moment ago, by the digest of what they showed.
 #[derive(Default)]
-pub(super) struct Known(Mutex<HashMap<Digest, (DateTime<Utc>, Arc<Caller>)>>);
+pub(super) struct Known(Mutex<HashMap<Digest, Remembered>>);
+
+/// Until when, and who.
+type Remembered = (DateTime<Utc>, Arc<Caller>);
 
 impl Known {
     fn get(&self, digest: &Digest, now: DateTime<Utc>) -> Option<Arc<Caller>> {

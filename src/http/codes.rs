@@ -50,6 +50,7 @@ pub(super) const CODES: &[Code] = &[
     code("idempotency-key-in-flight", 409, "the first request with the key is not answered yet"),
     code("idempotency-key-reused", 422, "the key belongs to another request"),
     code("internal", 500, "a fault of the service, which its log explains"),
+    code("invalid-actor", 400, "a member is no name of 1 to 100 characters of one line"),
     code("invalid-body", 400, "the body cannot be read; `errors` says where"),
     code("invalid-cursor", 400, "the cursor is none, or of another list"),
     code("invalid-idempotency-key", 400, "the key is not 1 to 128 printable ASCII characters"),

@@ -54,8 +54,7 @@ impl Routes {
                 self.rows.push(Row { method, path: path.clone(), need });
             }
         }
-        let guarded =
-            routes.layer(from_fn(move |path, request, next| guard::needs(need, path, request, next, denied)));
+        let guarded = routes.layer(from_fn(move |request, next| guard::needs(need, request, next, denied)));
         Self { router: self.router.routes(guarded), rows: self.rows }
     }
 

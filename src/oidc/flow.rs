@@ -78,6 +78,8 @@ impl Provider {
         let issuer = IssuerUrl::new(settings.issuer.clone()).map_err(|e| not("the issuer", &e))?;
         let back = format!("{}/login/oidc/callback", settings.public_url.trim_end_matches('/'));
         let redirect = RedirectUrl::new(back).map_err(|e| not("the public URL", &e))?;
+        // Only the first one in a process counts.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let http = Http::builder()
             .redirect(redirect::Policy::none())
             .timeout(PATIENCE)

@@ -41,8 +41,7 @@ impl Pages {
 
     fn at(mut self, method: Method, need: Need, path: &str, route: MethodRouter<App>) -> Self {
         self.rows.push(Row { method, path: path.to_owned(), need });
-        let guarded =
-            route.layer(from_fn(move |path, request, next| guard::needs(need, path, request, next, denied)));
+        let guarded = route.layer(from_fn(move |request, next| guard::needs(need, request, next, denied)));
         Self { router: self.router.route(path, guarded), rows: self.rows }
     }
 }

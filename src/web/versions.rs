@@ -69,7 +69,7 @@ pub(super) async fn promote_first(
                 version,
                 generation: 0,
                 reason: form.reason.clone(),
-                actor: actor,
+                actor,
                 idempotency_key: None,
                 overrides: Overrides::default(),
             };

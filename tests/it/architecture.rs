@@ -32,7 +32,7 @@ const LAST_PURE: &str = "catalog";
 const OWNED: &[(&str, &[&str])] = &[
     ("sqlx", &["store"]),
     ("axum", &["guard", "http", "web", "main"]),
-    ("tower", &["http", "web"]),
+    ("tower", &["guard", "http", "web"]),
     ("tower_http", &["http", "web"]),
     ("askama", &["web", "http/docs"]),
     ("governor", &["guard"]),
@@ -46,7 +46,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("reqwest", &["mcp", "config/registry", "oidc"]),
     ("oauth2", &["mcp"]),
     ("http_auth", &["mcp"]),
-    ("rustls", &["mcp", "config/registry"]),
+    ("rustls", &["mcp", "config/registry", "oidc"]),
     ("libc", &["mcp"]),
     ("rustix", &["store"]),
     ("shlex", &["app/servers/reference"]),

@@ -57,6 +57,7 @@ async fn house() -> Option<House> {
 impl House {
     /// A browser that is signed in nowhere; the issuer takes whoever comes from now on for this account.
     async fn browser(&self, account: &str) -> Browser<'_> {
+        // As the provider has: it was set up before.
         let http = Client::builder().redirect(redirect::Policy::none()).build().expect("a client");
         let said = http.get(format!("{}/as?{account}", self.issuer)).send().await.expect("it answers");
         assert_eq!(said.status(), 200);

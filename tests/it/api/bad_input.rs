@@ -18,6 +18,8 @@ fn named(path: &str, replaced: Option<(&str, &str)>) -> String {
         ("{environment}", "staging"),
         ("{draft}", "d-4"),
         ("{version}", "2026.11.28"),
+        ("{token}", "tok-000000000000"),
+        ("{team}", "payments"),
     ];
     let path = replaced.map_or_else(|| path.to_owned(), |(part, name)| path.replace(part, name));
     names.iter().fold(path, |path, (part, name)| path.replace(part, name))
@@ -183,6 +185,13 @@ fn bad() -> Vec<(String, Ask, &'static str)> {
             ] {
                 let mut body = example.clone();
                 body[&member] = value.clone();
+                // A name or a reason is looked at by what does the work, which says what is wrong with it.
+                if matches!(member.as_str(), "name" | "owner")
+                    && value.is_string()
+                    && path.ends_with("/tokens")
+                {
+                    continue;
+                }
                 // A reason or a remark may be any text, and recorded messages that are no calls are skipped.
                 if matches!(member.as_str(), "reason" | "text") && value.is_string()
                     || member == "calls" && value.is_array()
