@@ -16,6 +16,7 @@ pub mod error;
 mod ingest;
 pub mod lists;
 pub mod live;
+pub mod messenger;
 mod moves;
 pub mod poll;
 mod probe;
@@ -26,6 +27,7 @@ mod sides;
 mod surfaces;
 pub mod upkeep;
 pub mod view;
+pub mod webhooks;
 
 use std::sync::Arc;
 
@@ -35,7 +37,7 @@ use serde_json::Value;
 pub use error::{AppError, Kind};
 
 pub use crate::{
-    mcp::{IpNet, Reach},
+    reach::{IpNet, Reach},
     store::Place,
 };
 

@@ -15,6 +15,7 @@ pub mod server;
 pub mod suggest;
 pub mod verify;
 pub mod version;
+pub mod webhook;
 
 use std::{collections::BTreeMap, fmt};
 

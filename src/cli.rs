@@ -46,6 +46,7 @@ mod teams;
 mod tokens;
 mod tools;
 mod watch;
+mod webhooks;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -135,6 +136,7 @@ enum Command {
     Status(status::Args),
     Log(log::Args),
     Audit(audit::Args),
+    Webhooks(webhooks::Args),
     // Run.
     Serve(serve::Args),
     Tokens(tokens::Args),
@@ -211,6 +213,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Status(args) => status::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Audit(args) => audit::run(args, context),
+        Command::Webhooks(args) => webhooks::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),

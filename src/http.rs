@@ -27,6 +27,7 @@ mod settings;
 mod table;
 mod teams;
 mod tokens;
+mod webhooks;
 pub mod wire;
 
 use std::sync::LazyLock;
@@ -144,6 +145,15 @@ fn routes() -> Routes {
         .at(Right(Read, Nothing), routes!(teams::get_team))
         .at(ADMINISTER, routes!(teams::put_team))
         .at(ADMINISTER, routes!(teams::remove_team))
+        .at(ADMINISTER, routes!(webhooks::list_webhooks))
+        .at(ADMINISTER, routes!(webhooks::create_webhook))
+        .at(ADMINISTER, routes!(webhooks::get_webhook))
+        .at(ADMINISTER, routes!(webhooks::change_webhook))
+        .at(ADMINISTER, routes!(webhooks::remove_webhook))
+        .at(ADMINISTER, routes!(webhooks::rotate_webhook))
+        .at(ADMINISTER, routes!(webhooks::ping_webhook))
+        .at(ADMINISTER, routes!(webhooks::list_deliveries))
+        .at(ADMINISTER, routes!(webhooks::resend_delivery))
         // Probes.
         .at(Nobody, routes!(health::get_livez))
         .at(Nobody, routes!(health::get_readyz))

@@ -19,7 +19,10 @@ pub mod secret;
 pub mod snapshot;
 
 // The shells: where the core meets the world. They do not know each other.
+pub mod reach;
+
 pub mod config;
+pub mod deliver;
 pub mod mcp;
 pub mod oidc;
 pub mod store;

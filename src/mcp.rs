@@ -19,7 +19,6 @@ mod oauth;
 mod package;
 mod pages;
 mod process;
-mod reach;
 mod record;
 mod room;
 mod spoken;
@@ -36,10 +35,10 @@ use crate::{
     snapshot::{Listing, Outcome, RawTool},
 };
 
+pub use crate::reach::{IpNet, Reach};
 pub use changes::{Ended, changes};
 pub use oauth::{OAuth, Tokens};
 use process::Start;
-pub use reach::{IpNet, Reach};
 pub use record::{CHANGE_IT, lists_a_secret};
 use record::{Failure, Record, Sent, Try, printable};
 pub use room::Room;

@@ -1,4 +1,4 @@
-//! The names by which toolpact knows servers, catalogs and environments: chosen by people here, never by a server.
+//! The names by which toolpact knows servers, catalogs, environments and webhooks: chosen by people here, never by a server.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::fmt;
@@ -75,6 +75,8 @@ names! {
     EnvironmentName = "an environment";
     /// A team's name.
     TeamName = "a team";
+    /// A webhook's name.
+    WebhookName = "a webhook";
 }
 
 impl ServerName {

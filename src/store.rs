@@ -10,11 +10,13 @@ pub mod postgres;
 mod sql;
 pub mod sqlite;
 mod upkeep;
+mod webhooks;
 
 pub use access::{Access, Login, Owned, Session, Team, Token};
 pub use changes::{Moved, PointerChange, PointerChanges};
 pub use place::{InvalidPlace, Place};
 pub use upkeep::Condition;
+pub use webhooks::{Attempted, Planned, Queue, Sending, Webhooks};
 
 use std::sync::Arc;
 
@@ -788,6 +790,7 @@ pub trait Store:
     + Events
     + Retention
     + Access
+    + Webhooks
 {
 }
 
@@ -802,7 +805,8 @@ impl<
         + Answers
         + Events
         + Retention
-        + Access,
+        + Access
+        + Webhooks,
 > Store for T
 {
 }

@@ -182,7 +182,7 @@ fn signed_in(session: Session) -> Caller {
 }
 
 /// So many random bytes.
-fn random<const N: usize>() -> Result<[u8; N], AppError> {
+pub(super) fn random<const N: usize>() -> Result<[u8; N], AppError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|e| {
         AppError::new(Kind::Internal, "no-randomness", format!("the system gives no random bytes: {e}"))

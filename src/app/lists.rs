@@ -43,7 +43,7 @@ pub struct Page<T, K> {
 
 impl<T, K> Page<T, K> {
     /// A page from its items and one more, where there is one more.
-    fn of(mut items: Vec<T>, limit: usize, key: impl Fn(&T) -> K) -> Self {
+    pub(super) fn of(mut items: Vec<T>, limit: usize, key: impl Fn(&T) -> K) -> Self {
         let more = items.len() > limit;
         items.truncate(limit);
         let next = if more { items.last().map(key) } else { None };
@@ -64,7 +64,7 @@ impl<T, K: Ord> Page<T, K> {
 
 impl<K> Slice<K> {
     /// The items of a page and one more, which tells whether the list goes on.
-    fn and_one(&self) -> usize {
+    pub(super) fn and_one(&self) -> usize {
         self.limit.saturating_add(1)
     }
 }

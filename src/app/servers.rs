@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::{sync::mpsc::Sender, task::JoinSet};
 
 pub use import::{Change, Import, Imported, read, read_registry};
+pub(super) use reference::said;
 pub(super) use start::Variables;
 
 use super::{

@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use chrono::TimeDelta;
 use tokio::net::TcpListener;
 
 use super::{
@@ -23,11 +24,11 @@ use super::{
 };
 use crate::app::{
     App, AppError, IpNet, Kind, Place, Reach, SystemClock, demo,
+    messenger::{Messenger, Telling},
     poll::{Polled, Poller, Polling},
     view::Drift,
 };
-use crate::guard::Rates;
-use crate::snapshot::Outcome;
+use crate::{catalog::webhook::Retries, guard::Rates, snapshot::Outcome};
 
 /// Serves the faces on a listener until [`Stop`] ends.
 pub type Serve = fn(TcpListener, App, Rates, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
@@ -71,26 +72,40 @@ struct Polls {
     /// Seconds between two listings of a registered server that names no interval of its own.
     #[arg(long, default_value_t = 900, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     poll_interval: u64,
-    /// Seconds after which another process on the same database takes over a server from one that is gone.
-    #[arg(long, default_value_t = 30, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    /// Seconds after which another process on the same database takes over a server or a webhook from one that is gone.
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     poll_lease: u64,
-    /// A network whose servers may be asked though it is not public (`10.0.0.0/8`); repeat for more. Loopback, private
-    /// and link-local addresses are refused otherwise.
-    #[arg(long = "allow-network", value_name = "CIDR", conflicts_with = "no_poll")]
+    /// A network whose servers may be asked and whose webhooks may be told though it is not public (`10.0.0.0/8`); repeat
+    /// for more. Loopback, private and link-local addresses are refused otherwise.
+    #[arg(long = "allow-network", value_name = "CIDR")]
     networks: Vec<IpNet>,
+    /// Seconds after which a webhook that did not take a message gets it again; twice that after each further failure, up to
+    /// 20 minutes, for three days.
+    #[arg(long, default_value_t = 10, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=1200))]
+    webhook_retry: u32,
 }
 
 impl Polls {
+    /// What tells webhooks.
+    fn messenger(&self, app: &App, holder: &str) -> Messenger {
+        let usual = Telling::default();
+        let first = TimeDelta::seconds(self.webhook_retry.into());
+        let telling = Telling {
+            retries: Retries { first, ..usual.retries },
+            lease: Duration::from_secs(self.poll_lease),
+            ..usual
+        };
+        Messenger::new(app.clone(), holder.to_owned(), telling)
+    }
+
     /// The poller, where one is wanted.
-    fn poller(&self, app: &App) -> Option<Poller> {
+    fn poller(&self, app: &App, holder: &str) -> Option<Poller> {
         let polling = Polling {
             interval: Duration::from_secs(self.poll_interval),
             lease: Duration::from_secs(self.poll_lease),
             ..Polling::default()
         };
-        // Other processes, on other machines and after this one, must not be taken for it.
-        let holder = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        (!self.no_poll).then(|| Poller::new(app.clone(), holder, polling, log))
+        (!self.no_poll).then(|| Poller::new(app.clone(), holder.to_owned(), polling, log))
     }
 }
 
@@ -147,8 +162,12 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         let path = if args.demo && bound.ip().is_loopback() { signed_in(&app, &path)? } else { path };
         let first = app.first_token().await?.map(|(_, secret)| secret);
         say(bound, &path, &database, args.demo, first.as_deref());
-        let poller = args.polling.poller(&app);
+        // Other processes, on other machines and after this one, must not be taken for it.
+        let holder = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        let poller = args.polling.poller(&app, &holder);
+        let messenger = args.polling.messenger(&app, &holder);
         let polling = poller.clone().map(|poller| tokio::spawn(poller.run()));
+        let telling = tokio::spawn(messenger.clone().run());
         let served = run_until(stop, |stop| serve(listener, app, args.login.rates(), stop)).await;
         // What is being asked is given up, servers that were started for it included, and left to others.
         if let (Some(poller), Some(polling)) = (poller, polling) {
@@ -156,6 +175,9 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
             _ = polling.await;
             poller.release().await?;
         }
+        telling.abort();
+        _ = telling.await;
+        messenger.release().await?;
         served.map_err(|e| unavailable(bound, &e))
     })?;
     Ok(String::new().into())

@@ -67,6 +67,7 @@ pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
         (name = "environments", description = "Where versions are live, and how they are moved."),
         (name = "access", description = "Who may do what: tokens and teams."),
         (name = "events", description = "Who did what."),
+        (name = "webhooks", description = "Who is told what happens, and what was sent to them."),
         (name = "service", description = "Whether the service works, and this description."),
     ),
     // What parameters name has to be named here: only bodies bring their types along.
@@ -78,7 +79,9 @@ pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
         schema::CatalogVersion,
         schema::DraftNumber,
         schema::TeamName,
-        schema::TokenId
+        schema::TokenId,
+        schema::WebhookName,
+        schema::DeliveryNumber
     )),
 )]
 pub(super) struct Info;

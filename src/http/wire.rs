@@ -12,6 +12,7 @@ mod reviews;
 pub(super) mod schema;
 mod servers;
 mod verify;
+mod webhooks;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -23,6 +24,7 @@ pub use events::Event;
 pub use reviews::{Approved, ChangeDecision, Comment, Review};
 pub use servers::{Listing, Server, ServerSummary};
 pub use verify::Verified;
+pub use webhooks::{Delivery, Webhook, WebhookWithSecret};
 
 /// A list, or a page of one.
 #[derive(Serialize, ToSchema)]

@@ -28,6 +28,8 @@ mod reviews;
 mod servers;
 #[path = "sql/snapshots.rs"]
 mod snapshots;
+#[path = "sql/webhooks.rs"]
+mod webhooks;
 
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc, time::Duration};
 

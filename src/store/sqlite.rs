@@ -26,6 +26,8 @@ mod servers;
 mod snapshots;
 mod upkeep;
 mod watch;
+#[path = "sql/webhooks.rs"]
+mod webhooks;
 
 use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 

@@ -18,6 +18,7 @@ mod reviews;
 mod servers;
 mod settings;
 mod story;
+mod webhooks;
 
 use serde_json::Value;
 use toolpact::app::App;

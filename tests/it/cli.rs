@@ -18,6 +18,7 @@ mod surfaces;
 mod tls;
 mod upkeep;
 mod watch;
+mod webhooks;
 
 use std::path::Path;
 

@@ -11,6 +11,7 @@ mod reviews;
 mod servers;
 mod sides;
 mod sweep;
+mod webhooks;
 
 use std::sync::Arc;
 

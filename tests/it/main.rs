@@ -27,6 +27,7 @@ mod web; // the pages: every one renders, is safe and accessible; what the forms
 mod ask; // not tests: asks the service, both faces together, without sockets
 mod command; // not tests: runs the built binary as a user does
 mod database; // not tests: a database of a test's own, on either engine
+mod receiver; // not tests: a receiver of webhooks that answers as a test wants it to
 mod seed; // not tests: a service with a story in it, for the API and the pages
 mod story; // not tests: the whole story as data, which the command line and the API tell
 

@@ -1,8 +1,8 @@
 //! Use cases over a store of their own, with a clock that stands, and small tools lists to feed them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use toolpact::{
     app::{App, Clock, MoveRequest, Overrides, ReleaseRequest, view},
@@ -24,6 +24,31 @@ pub(crate) struct Noon;
 impl Clock for Noon {
     fn now(&self) -> DateTime<Utc> {
         noon()
+    }
+}
+
+/// A clock that is set by hand.
+#[derive(Clone)]
+pub(crate) struct Hands(Arc<Mutex<DateTime<Utc>>>);
+
+impl Hands {
+    /// At noon.
+    pub(crate) fn at_noon() -> Self {
+        Self(Arc::new(Mutex::new(noon())))
+    }
+
+    pub(crate) fn forward(&self, minutes: i64) {
+        self.by(TimeDelta::minutes(minutes));
+    }
+
+    pub(crate) fn by(&self, span: TimeDelta) {
+        *self.0.lock().expect("whole") += span;
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> DateTime<Utc> {
+        *self.0.lock().expect("whole")
     }
 }
 

@@ -10,7 +10,10 @@ use tokio::time::timeout;
 use super::Variables;
 use crate::{
     app::{AppError, Kind},
-    catalog::{ServerSpec, server::Reference},
+    catalog::{
+        ServerSpec,
+        server::{Reference, Symbolic},
+    },
     mcp::credential,
 };
 
@@ -51,6 +54,25 @@ impl<'a> Said<'a> {
             Reference::File(_) | Reference::Command(_) => self.acted.get(&reference).cloned(),
         }
     }
+}
+
+/// What a text says that may hold references.
+///
+/// # Errors
+/// Why it says nothing: the reference and the cause, and never what another said.
+pub(in crate::app) async fn said(text: &Symbolic, variables: &Variables) -> Result<String, String> {
+    let mut acted = BTreeMap::new();
+    for reference in text.references() {
+        let said = match reference {
+            Reference::Variable(_) => continue,
+            Reference::File(path) => file(path).await,
+            Reference::Command(line) => command(line).await,
+        };
+        let value = said.and_then(secret).map_err(|silent| format!("`{reference}` {}", silent.cause))?;
+        acted.insert(reference, value);
+    }
+    text.resolve(|reference| Said { acted: acted.clone(), variables }.value(reference))
+        .map_err(|error| error.to_string())
 }
 
 /// Why a reference says nothing.

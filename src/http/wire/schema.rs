@@ -4,12 +4,16 @@
 
 mod moves;
 mod policy;
+mod webhooks;
 
 pub(crate) use moves::Grounds;
 pub(crate) use policy::{EnvironmentPolicy, Policy, PolicySettings};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
+pub(crate) use webhooks::{
+    DeliveryNumber, DeliveryStatus, EventKind, WebhookName, WebhookShape, WebhookState, WebhookUrl,
+};
 
 /// The name of a server, as people here chose it.
 #[derive(ToSchema, Serialize)]

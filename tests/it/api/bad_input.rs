@@ -20,6 +20,8 @@ fn named(path: &str, replaced: Option<(&str, &str)>) -> String {
         ("{version}", "2026.11.28"),
         ("{token}", "tok-000000000000"),
         ("{team}", "payments"),
+        ("{webhook}", "on-call"),
+        ("{delivery}", "1"),
     ];
     let path = replaced.map_or_else(|| path.to_owned(), |(part, name)| path.replace(part, name));
     names.iter().fold(path, |path, (part, name)| path.replace(part, name))
@@ -47,7 +49,7 @@ fn members(body: &Value) -> Vec<String> {
     let pointer = schema.as_str().expect("bodies have names").trim_start_matches('#');
     let schema = DOCUMENT.value.pointer(pointer).expect("the schema");
     assert_eq!(schema["additionalProperties"], false, "{pointer} takes unknown members");
-    schema["properties"].as_object().expect("members").keys().cloned().collect()
+    schema["properties"].as_object().into_iter().flatten().map(|(member, _)| member.clone()).collect()
 }
 
 /// Every bad request, each with what is bad about it and the code that says so, where it is one and the same.

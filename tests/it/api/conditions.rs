@@ -15,7 +15,14 @@ const DRAFT: &str = "/api/v1/catalogs/shop/drafts/4";
 /// Every path that is read, with names of the story.
 fn readable() -> Vec<String> {
     let named = |path: &str| {
-        [("{server}", "orders"), ("{catalog}", "shop"), ("{environment}", "staging"), ("{draft}", "d-4")]
+        let names = [
+            ("{server}", "orders"),
+            ("{catalog}", "shop"),
+            ("{environment}", "staging"),
+            ("{draft}", "d-4"),
+            ("{webhook}", "on-call"),
+        ];
+        names
             .iter()
             .fold(path.replace("{version}", "2026.11.28"), |path, (part, name)| path.replace(part, name))
     };
@@ -33,6 +40,8 @@ fn readable() -> Vec<String> {
 #[tokio::test]
 async fn whatever_is_read_is_sent_once_and_then_known_by_its_tag() {
     let app = seed::story().await;
+    let webhook = json!({"name": "on-call", "url": "https://hooks.example.com/"});
+    assert_eq!(answer(&app, post("/api/v1/webhooks", webhook)).await.status, 201);
     assert!(readable().len() > 15, "{:?}", readable());
     for path in readable() {
         let first = answer(&app, get(&path)).await;

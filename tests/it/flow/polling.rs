@@ -1,8 +1,8 @@
 //! Registered servers asked again and again, by one process at a time.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
+use chrono::{SubsecRound as _, TimeDelta};
 use tokio::sync::mpsc;
 use toolpact::{
     app::{
@@ -17,29 +17,13 @@ use toolpact::{
 
 use crate::{
     command::{Telling, answers, script},
-    support::{is, listing, noon, tool},
+    support::{Hands, is, listing, noon, tool},
 };
-
-/// A clock that is set by hand.
-#[derive(Clone)]
-struct Hands(Arc<Mutex<DateTime<Utc>>>);
-
-impl Hands {
-    fn forward(&self, minutes: i64) {
-        *self.0.lock().expect("whole") += TimeDelta::minutes(minutes);
-    }
-}
-
-impl Clock for Hands {
-    fn now(&self) -> DateTime<Utc> {
-        *self.0.lock().expect("whole")
-    }
-}
 
 /// Two registered servers, `good` that lists a tool and `gone` that cannot be started.
 async fn two_servers() -> (App, Arc<dyn Store>, Hands) {
     let store = crate::database::store().await;
-    let hands = Hands(Arc::new(Mutex::new(noon())));
+    let hands = Hands::at_noon();
     let app = App::new(store.clone(), Arc::new(hands.clone()));
     let list = answers(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}"#);
     let text = serde_json::json!({"mcpServers": {
@@ -157,7 +141,7 @@ async fn polls_that_bring_no_news_are_not_recorded() {
 async fn a_server_that_says_what_changed_is_recorded_at_once() {
     let server = Telling::new("a");
     let store = crate::database::store().await;
-    let app = App::new(store, Arc::new(Hands(Arc::new(Mutex::new(noon())))));
+    let app = App::new(store, Arc::new(Hands::at_noon()));
     let text = serde_json::json!({"mcpServers": {"good": {"command": "bash", "args": [server.script()]}}});
     let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");
     assert!(app.import(found, false, false, "ann").await.expect("imported").applied);
@@ -186,7 +170,7 @@ async fn a_list_that_is_another_is_read_twice_before_it_is_believed() {
         at("list")
     );
     let store = crate::database::store().await;
-    let app = App::new(store, Arc::new(Hands(Arc::new(Mutex::new(noon())))));
+    let app = App::new(store, Arc::new(Hands::at_noon()));
     std::fs::write(at("server"), script(&list)).expect("written");
     let text = serde_json::json!({"mcpServers": {"good": {"command": "bash", "args": [at("server")]}}});
     let found = servers::read("mcp.json", &text.to_string(), Options::default()).expect("a configuration");

@@ -1,5 +1,6 @@
-//! Which machines may be talked to. A service that lists servers for others must not become their way into the network
-//! it stands in: what a name resolves to is judged after it was resolved, and the connection goes to what was judged.
+//! Which machines may be talked to. A service that lists servers and calls webhooks for others must not become their way
+//! into the network it stands in: what a name resolves to is judged after it was resolved, and the connection goes to what
+//! was judged.
 
 use std::{
     io,
@@ -37,20 +38,20 @@ impl Reach {
     }
 
     /// The address that a URL names outright and that may not be talked to. Such a URL asks no resolver.
-    pub(super) fn refuses(&self, url: &Url) -> Option<IpAddr> {
+    pub(crate) fn refuses(&self, url: &Url) -> Option<IpAddr> {
         let host = url.host_str()?;
         let address: IpAddr = host.trim_start_matches('[').trim_end_matches(']').parse().ok()?;
         (!self.allows(address)).then_some(address)
     }
 
     /// What resolves names; nothing where everything is allowed.
-    pub(super) fn resolver(&self) -> Option<Arc<Guard>> {
+    pub(crate) fn resolver(&self) -> Option<Arc<Guard>> {
         (*self != Self::Anywhere).then(|| Arc::new(Guard(self.clone())))
     }
 }
 
 /// Resolves names, and forgets the addresses that may not be talked to.
-pub(super) struct Guard(Reach);
+pub(crate) struct Guard(Reach);
 
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
