@@ -5,7 +5,7 @@
 
 pub mod access;
 pub mod answers;
-mod audit;
+pub mod audit;
 pub mod catalogs;
 pub mod check;
 pub mod demo;
@@ -13,6 +13,7 @@ mod drafts;
 mod earlier;
 mod environments;
 pub mod error;
+pub mod feed;
 mod ingest;
 pub mod lists;
 pub mod live;
@@ -24,7 +25,9 @@ pub mod retention;
 pub mod review;
 pub mod servers;
 mod sides;
+pub mod signing;
 mod surfaces;
+pub mod syslog;
 pub mod upkeep;
 pub mod view;
 pub mod webhooks;
@@ -42,7 +45,7 @@ pub use crate::{
 };
 
 use crate::{
-    catalog::{CatalogVersion, event::NewEvent},
+    catalog::{CatalogVersion, event::NewEvent, sign::SigningKey},
     mcp::{Limits, Tokens},
     name::{CatalogName, EnvironmentName},
     store::{Basis, Claim, Store, StoreError, sqlite::SqliteStore},
@@ -138,6 +141,10 @@ pub struct App {
     oidc: Option<Arc<crate::oidc::Provider>>,
     /// Who acts, where that is not whoever can open the database.
     by: Option<Arc<access::By>>,
+    /// Who follows the log.
+    feed: Arc<feed::Feed>,
+    /// What versions and moves are signed with, where anything is.
+    signing: Option<SigningKey>,
 }
 
 impl App {
@@ -147,7 +154,8 @@ impl App {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
         let (limits, tokens, cache) = (Limits::default(), Tokens::default(), Arc::default());
         let (known, links, oidc, by) = (Arc::default(), Arc::default(), None, None);
-        Self { store, clock, variables, limits, tokens, cache, known, links, oidc, by }
+        let (feed, signing) = (Arc::default(), None);
+        Self { store, clock, variables, limits, tokens, cache, known, links, oidc, by, feed, signing }
     }
 
     /// The same for whoever holds a claim: nothing is written any more once somebody else has it.
@@ -209,7 +217,7 @@ impl App {
     /// An event that happens now.
     fn event(&self, actor: &str, kind: &'static str, subject: String, data: Value) -> NewEvent {
         let origin = self.by.as_deref().map(access::By::origin);
-        NewEvent { at: self.now(), actor: actor.to_owned(), kind, subject, data, origin }
+        NewEvent { at: self.now(), actor: actor.to_owned(), kind, subject, data, origin, seal: None }
     }
 }
 

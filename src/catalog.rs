@@ -5,6 +5,8 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod alias;
+pub mod bundle;
+pub mod chain;
 pub mod document;
 pub mod draft;
 pub mod event;
@@ -12,6 +14,8 @@ pub mod policy;
 pub mod review;
 pub mod selection;
 pub mod server;
+pub mod sign;
+pub mod statement;
 pub mod suggest;
 pub mod verify;
 pub mod version;

@@ -21,6 +21,7 @@ mod export;
 mod freeze;
 mod gate;
 mod import;
+mod key;
 mod lint;
 mod log;
 mod login;
@@ -45,6 +46,7 @@ mod sweep;
 mod teams;
 mod tokens;
 mod tools;
+mod verify_catalog;
 mod watch;
 mod webhooks;
 
@@ -90,8 +92,11 @@ struct Cli {
     /// Who acts; stands in the audit log. Default: the user's name.
     #[arg(long, global = true, env = "TOOLPACT_ACTOR", value_name = "NAME", display_order = 101)]
     actor: Option<String>,
+    /// Sign versions that are approved or imported, and moves, with the key in this file; `toolpact key new` makes one.
+    #[arg(long, global = true, env = "TOOLPACT_SIGNING_KEY_FILE", value_name = "FILE", display_order = 102)]
+    signing_key: Option<std::path::PathBuf>,
     /// Log more on stderr; twice for still more.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 102)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 103)]
     verbose: u8,
     #[command(subcommand)]
     command: Command,
@@ -137,6 +142,8 @@ enum Command {
     Log(log::Args),
     Audit(audit::Args),
     Webhooks(webhooks::Args),
+    Key(key::Args),
+    VerifyCatalog(verify_catalog::Args),
     // Run.
     Serve(serve::Args),
     Tokens(tokens::Args),
@@ -164,7 +171,7 @@ impl From<String> for Answer {
 pub fn main(serve: Serve) -> ExitCode {
     let cli = Cli::parse();
     log_to_stderr(cli.verbose);
-    let context = Context::new(cli.database, cli.actor);
+    let context = Context::new(cli.database, cli.actor, cli.signing_key);
     match run(&cli.command, &context, serve) {
         Ok(answer) => match print(&answer.text) {
             // Whoever stopped reading has seen enough; the answer stands.
@@ -214,6 +221,8 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Log(args) => log::run(args, context),
         Command::Audit(args) => audit::run(args, context),
         Command::Webhooks(args) => webhooks::run(args, context),
+        Command::Key(args) => key::run(args),
+        Command::VerifyCatalog(args) => verify_catalog::run(args),
         Command::Doctor(args) => doctor::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),

@@ -164,7 +164,9 @@ impl Contract {
         self
     }
 
-    fn text(&self) -> &str {
+    /// The exact text that the server sent.
+    #[must_use]
+    pub fn text(&self) -> &str {
         self.text.get()
     }
 

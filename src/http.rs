@@ -24,6 +24,7 @@ pub mod openapi;
 mod reviews;
 mod servers;
 mod settings;
+mod signatures;
 mod table;
 mod teams;
 mod tokens;
@@ -107,10 +108,13 @@ fn routes() -> Routes {
         .at(Right(Configure, Catalog), routes!(settings::put_catalog))
         .at(catalog, routes!(catalogs::list_versions))
         .at(catalog, routes!(catalogs::get_version))
+        .at(catalog, routes!(signatures::list_version_signatures))
         .at(everything, routes!(environments::list_environments))
         .at(Right(Read, WholeEnvironment), routes!(environments::get_environment))
         .at(Right(Read, WholeEnvironment), routes!(environments::list_moves))
+        .at(Right(Read, WholeEnvironment), routes!(signatures::list_pointer_signatures))
         .at(everything, routes!(events::list_events))
+        .at(everything, routes!(events::stream_events))
         .at(Anybody, routes!(openapi::get_openapi))
         // Hosts.
         .at(Right(Read, Environment), routes!(live::get_live_catalog))

@@ -17,7 +17,12 @@ fn main() -> ExitCode {
 async fn serve(listener: TcpListener, app: App, rates: Rates, stop: cli::Stop) -> io::Result<()> {
     let bound = listener.local_addr()?;
     let routes = http::router(app.clone()).merge(web::router(app.clone()));
-    let router = http::layers(http::kept_first(routes, app.clone()), app, bound, rates);
+    let router = http::layers(http::kept_first(routes, app.clone()), app.clone(), bound, rates);
+    // Whoever follows the log would be waited for otherwise.
+    let stop = async move {
+        stop.await;
+        app.stop_following();
+    };
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     axum::serve(listener, service).with_graceful_shutdown(stop).await
 }

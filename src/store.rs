@@ -9,12 +9,14 @@ mod place;
 pub mod postgres;
 mod sql;
 pub mod sqlite;
+mod trail;
 mod upkeep;
 mod webhooks;
 
 pub use access::{Access, Login, Owned, Session, Team, Token};
 pub use changes::{Moved, PointerChange, PointerChanges};
 pub use place::{InvalidPlace, Place};
+pub use trail::{Signed, Trail, Unreadable};
 pub use upkeep::Condition;
 pub use webhooks::{Attempted, Planned, Queue, Sending, Webhooks};
 
@@ -788,6 +790,7 @@ pub trait Store:
     + Freezes
     + Answers
     + Events
+    + Trail
     + Retention
     + Access
     + Webhooks
@@ -804,6 +807,7 @@ impl<
         + Freezes
         + Answers
         + Events
+        + Trail
         + Retention
         + Access
         + Webhooks,

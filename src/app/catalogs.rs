@@ -112,13 +112,16 @@ impl App {
             let subject = format!("catalog/{}", after.name);
             let mut events = Vec::new();
             if before.as_ref() != Some(&after) {
-                let data = settings(&after);
+                let data = settings(before.as_ref(), &after);
                 let event = self.event(actor, "catalog.applied", subject.clone(), data);
                 events.push(event.with("source", name));
             }
             if let Some(version) = &version {
-                let data = json!({ "source": name, "version": version.version, "digest": version.digest });
-                events.push(self.event(actor, "version.imported", subject, data));
+                let data = json!({
+                    "source": name, "version": version.version, "digest": version.digest, "reason": version.reason,
+                });
+                let event = self.event(actor, "version.imported", subject, data);
+                events.push(event.sealed(self.seal_version(version)));
             }
             let new = NewSettings { catalog: &after, applied: Some(&said), version: version.as_ref(), basis };
             match self.store.apply(new, events).await {
@@ -182,7 +185,12 @@ impl App {
         if before.as_ref() == Some(&after) {
             return Ok(Some(after));
         }
-        let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), self::settings(&after));
+        let event = self.event(
+            actor,
+            "catalog.applied",
+            format!("catalog/{name}"),
+            self::settings(before.as_ref(), &after),
+        );
         let new = NewSettings { catalog: &after, applied: None, version: None, basis };
         match self.store.apply(new, vec![event]).await {
             Err(StoreError::Shifted) => Ok(None),
@@ -440,7 +448,7 @@ fn difference(before: Option<&Catalog>, after: &Catalog) -> Vec<String> {
 
 /// A catalog's settings as its event tells them: where servers are found without what may be secret in it, because the
 /// log is kept for ever.
-pub(super) fn settings(catalog: &Catalog) -> Value {
+pub(super) fn settings(before: Option<&Catalog>, catalog: &Catalog) -> Value {
     let servers: Vec<Value> = catalog
         .servers
         .iter()
@@ -453,7 +461,10 @@ pub(super) fn settings(catalog: &Catalog) -> Value {
             }
         })
         .collect();
-    let mut settings = json!({ "policy": catalog.policy, "servers": servers });
+    let mut settings = json!({
+        "before": before.map(Catalog::digest), "digest": catalog.digest(),
+        "policy": catalog.policy, "servers": servers,
+    });
     if !catalog.environments.is_empty() {
         settings["environments"] = json!(catalog.environments);
     }

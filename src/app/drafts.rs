@@ -214,7 +214,7 @@ impl App {
     pub(super) async fn open_draft(&self, new: NewDraft, actor: &str) -> Result<Draft, AppError> {
         let catalog = new.catalog.clone();
         let data = json!({
-            "base": new.base, "digest": new.content.digest(), "verdict": new.report.verdict,
+            "base": new.base, "digest": new.content.digest(), "verdict": new.report.verdict, "ruleSet": new.report.rule_set,
             "requiredBump": new.report.required_bump, "changedTools": new.report.tools.len(),
         });
         let event = self.event(actor, "draft.created", format!("catalog/{catalog}"), data);
@@ -232,13 +232,9 @@ impl App {
 
     /// The servers are back at what is approved, so there is nothing left to review.
     async fn supersede(&self, draft: &Draft, basis: Basis, actor: &str) -> Result<(), AppError> {
-        let event = self.event(
-            actor,
-            "draft.superseded",
-            format!("catalog/{}", draft.catalog),
-            json!({ "draft": draft.id }),
-        );
         let reason = "the servers offer the newest version again".to_owned();
+        let data = json!({ "draft": draft.id, "digest": draft.digest, "reason": reason });
+        let event = self.event(actor, "draft.superseded", format!("catalog/{}", draft.catalog), data);
         let ending = Ending { actor: actor.to_owned(), at: event.at, reason };
         let closing = Closing {
             draft: draft.id,
@@ -278,7 +274,7 @@ impl App {
         if before.as_ref() != Some(&catalog) {
             // Before anything is written: a name that nothing was recorded of is a slip of the hand.
             self.releases(&catalog).await?;
-            let data = settings(&catalog);
+            let data = settings(before.as_ref(), &catalog);
             let event = self.event(actor, "catalog.applied", format!("catalog/{name}"), data);
             let new = NewSettings { catalog: &catalog, applied: None, version: None, basis };
             self.store.apply(new, vec![event]).await?;

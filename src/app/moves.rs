@@ -113,7 +113,11 @@ impl App {
         basis: Basis,
         key: Option<Idempotency>,
     ) -> Result<Option<Move>, AppError> {
-        let Preflight { environment, catalog, from, to, digest, grounds, .. } = preflight;
+        let Preflight { environment, catalog, from, to, digest, grounds, report, .. } = preflight;
+        let left = match from {
+            Some(number) => Some(self.version(&catalog, number).await?.digest),
+            None => None,
+        };
         let (name, verb) = match kind {
             MoveKind::Promote => ("environment.promoted", "promoted"),
             MoveKind::Rollback => ("environment.rolled-back", "rolled back"),
@@ -121,8 +125,9 @@ impl App {
         let hold = from.filter(|_| kind == MoveKind::Rollback);
         let generation = request.generation + 1;
         let data = json!({
-            "catalog": catalog, "from": from, "to": to, "digest": digest,
-            "generation": generation, "hold": hold, "reason": why, "grounds": grounds,
+            "catalog": catalog, "from": from, "to": to, "digest": digest, "fromDigest": left,
+            "ruleSet": report.map(|r| r.rule_set),
+            "before": request.generation, "generation": generation, "hold": hold, "reason": why, "grounds": grounds,
         });
         let event = self.event(&request.actor, name, format!("environment/{environment}"), data);
         let order = Move {
@@ -137,6 +142,7 @@ impl App {
             at: event.at,
             grounds,
         };
+        let event = event.sealed(self.seal_move(&order, &digest));
         let moved = self.store.move_pointer(NewMove { basis, order, key }, event).await;
         // Whether or not it was answered: who asks next, asks what stands.
         self.cache.changed();

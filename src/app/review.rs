@@ -56,7 +56,9 @@ impl App {
         {
             return Err(unknown_change(fingerprint.as_str(), &format!("draft `d-{id}`")));
         }
-        let data = json!({ "draft": id, "change": fingerprint });
+        let data = json!({
+            "draft": id, "digest": draft.digest, "change": fingerprint, "text": Digest::of_bytes(text.as_bytes()),
+        });
         let event = self.event(actor, "draft.commented", format!("catalog/{catalog}"), data);
         let comment = Comment {
             id: 0,

@@ -384,6 +384,10 @@ pub struct ChainCheck {
     pub events: usize,
     /// The first that does not fit, and why.
     pub broken: Option<(i64, String)>,
+    /// How many checkpoints were passed.
+    pub checkpoints: usize,
+    /// The last event that one of them vouches for.
+    pub vouched: Option<i64>,
 }
 
 /// One side of a diff from a saved `tools/list` answer. `label` names it to readers.

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Event;
+use super::{Event, statement::Seal};
 use crate::json::Digest;
 
 /// By which way a write came in: what stands behind the name of its [actor](Event::actor).
@@ -41,6 +41,8 @@ pub struct NewEvent {
     pub data: Value,
     /// By which way; see [`Event::origin`].
     pub origin: Option<Origin>,
+    /// What is signed together with it, where anything is.
+    pub seal: Option<Seal>,
 }
 
 impl NewEvent {
@@ -51,6 +53,12 @@ impl NewEvent {
             data.insert(name.to_owned(), value.into());
         }
         self
+    }
+
+    /// The same with what is signed together with it.
+    #[must_use]
+    pub fn sealed(self, seal: Option<Seal>) -> Self {
+        Self { seal, ..self }
     }
 }
 
@@ -72,7 +80,7 @@ impl Event {
     #[must_use]
     pub fn chained(new: NewEvent, last: Option<(i64, Digest)>) -> Self {
         let (seq, previous) = last.map_or_else(|| (1, chain_start()), |(seq, digest)| (seq + 1, digest));
-        let NewEvent { at, actor, kind, subject, data, origin } = new;
+        let NewEvent { at, actor, kind, subject, data, origin, seal: _ } = new;
         let mut event = Self {
             seq,
             at,
@@ -103,8 +111,11 @@ impl Event {
     pub fn fault(&self, last: Option<(i64, &Digest)>) -> Option<String> {
         let start = chain_start();
         let (seq, previous) = last.map_or((1, &start), |(seq, digest)| (seq + 1, digest));
-        if self.seq != seq {
+        if self.seq > seq {
             return Some(format!("event {seq} is missing"));
+        }
+        if self.seq < seq {
+            return Some(format!("it stands where event {seq} belongs"));
         }
         if &self.previous != previous {
             return Some("it does not name the event before it".to_owned());
@@ -116,6 +127,7 @@ impl Event {
 fn said(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
+        Value::Array(items) if items.is_empty() => None,
         Value::String(text) => Some(text.parse::<Digest>().map_or(text.clone(), |d| d.short().to_owned())),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Some(value.to_string()),
     }

@@ -228,6 +228,28 @@ pub fn blockers<'r>(
     all
 }
 
+/// The decisions and waivers, by number, without which a change of these reports would block.
+#[must_use]
+pub fn used<'r>(
+    policy: &Policy,
+    reports: impl IntoIterator<Item = &'r Report>,
+    decisions: &Decisions,
+    environment: Option<&EnvironmentName>,
+    now: DateTime<Utc>,
+) -> Vec<i64> {
+    let mut used: Vec<i64> = reports
+        .into_iter()
+        .flat_map(Report::findings)
+        .filter(|(_, finding)| policy.blocks_finding(finding))
+        .filter_map(|(_, finding)| decisions.of(&finding.fingerprint, environment, now))
+        .filter(|d| d.ruling == Ruling::Accept && !d.is_expired(now))
+        .map(|d| d.id)
+        .collect();
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
 /// One approval of a draft, bound to what the draft held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

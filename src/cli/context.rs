@@ -4,7 +4,11 @@ use std::{env, ffi::OsString, fs, path::PathBuf, sync::Arc};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::app::{App, AppError, Kind, Place, SystemClock};
+use super::key::read_signing;
+use crate::{
+    app::{App, AppError, Kind, Place, SystemClock},
+    catalog::sign::SigningKey,
+};
 
 /// The stack of a thread that may judge a diff: as much as a main thread has, because schemas nest.
 pub(super) const STACK: usize = 8 << 20;
@@ -14,6 +18,7 @@ pub(super) struct Context {
     /// The database, where one was named.
     pub(super) database: Option<OsString>,
     actor: Option<String>,
+    signing_key: Option<PathBuf>,
 }
 
 /// What a command does to the database.
@@ -30,9 +35,14 @@ pub(super) enum Access {
 impl Context {
     /// What was given on the command line or in variables of our own; `DATABASE_URL`, which others read as well, is asked
     /// last. An empty one counts as unset.
-    pub(super) fn new(database: Option<OsString>, actor: Option<String>) -> Self {
+    pub(super) fn new(
+        database: Option<OsString>,
+        actor: Option<String>,
+        signing_key: Option<PathBuf>,
+    ) -> Self {
         let database = database.or_else(|| env::var_os("DATABASE_URL").filter(|url| !url.is_empty()));
-        Self { database, actor }
+        let signing_key = signing_key.filter(|path| !path.as_os_str().is_empty());
+        Self { database, actor, signing_key }
     }
 
     /// Who acts: as told, or the name of the account. Never guessed: the audit log is worth what this name is worth.
@@ -52,6 +62,11 @@ impl Context {
                 .help("pass `--actor NAME` or set TOOLPACT_ACTOR")
             })
             .and_then(|name| crate::app::actor(&name))
+    }
+
+    /// What is signed with, where that was said.
+    pub(super) fn signing_key(&self) -> Result<Option<SigningKey>, AppError> {
+        self.signing_key.as_deref().map(read_signing).transpose()
     }
 
     /// Where the database is.
@@ -109,8 +124,9 @@ impl Context {
             Access::Registered => {}
             Access::Write => make_folder(&database)?,
         }
+        let key = self.signing_key()?;
         block_on(async {
-            let app = App::open(&database, Arc::new(SystemClock)).await?;
+            let app = App::open(&database, Arc::new(SystemClock)).await?.signing_with(key);
             work(&app).await
         })
     }

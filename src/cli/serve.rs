@@ -26,6 +26,7 @@ use crate::app::{
     App, AppError, IpNet, Kind, Place, Reach, SystemClock, demo,
     messenger::{Messenger, Telling},
     poll::{Polled, Poller, Polling},
+    syslog::Receiver,
     view::Drift,
 };
 use crate::{catalog::webhook::Retries, guard::Rates, snapshot::Outcome};
@@ -55,6 +56,10 @@ pub(super) struct Args {
     login: Login,
     #[command(flatten)]
     polling: Polls,
+    /// Send the audit log to a syslog receiver as it grows: udp://HOST:PORT, tcp://HOST:PORT or unix:/PATH. An event is sent
+    /// at least once, in order, from where it was left; receivers tell a repetition by its `seq`.
+    #[arg(long, env = "TOOLPACT_AUDIT_SYSLOG", value_name = "RECEIVER")]
+    audit_syslog: Option<Receiver>,
     /// Do not bring the tables of a PostgreSQL database up to date; refuse to start where they are not.
     #[arg(long)]
     no_migrate: bool,
@@ -141,6 +146,7 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
             database
         }
     };
+    let key = context.signing_key()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_stack_size(context::STACK)
         .enable_all()
@@ -156,7 +162,11 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
             App::migrate(&database).await?;
         }
         let app = App::open(&database, Arc::new(SystemClock)).await?;
-        let app = args.login.with_issuer(app)?.reaching(Reach::Public(args.polling.networks.clone()));
+        let app = args
+            .login
+            .with_issuer(app)?
+            .reaching(Reach::Public(args.polling.networks.clone()))
+            .signing_with(key);
         let bound = listener.local_addr().map_err(|e| unavailable(address, &e))?;
         let path = if args.demo { seed(&app).await? } else { String::new() };
         let path = if args.demo && bound.ip().is_loopback() { signed_in(&app, &path)? } else { path };
@@ -168,6 +178,7 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         let messenger = args.polling.messenger(&app, &holder);
         let polling = poller.clone().map(|poller| tokio::spawn(poller.run()));
         let telling = tokio::spawn(messenger.clone().run());
+        let sending = args.audit_syslog.clone().map(|to| tokio::spawn(app.clone().send_syslog(to)));
         let served = run_until(stop, |stop| serve(listener, app, args.login.rates(), stop)).await;
         // What is being asked is given up, servers that were started for it included, and left to others.
         if let (Some(poller), Some(polling)) = (poller, polling) {
@@ -178,6 +189,9 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         telling.abort();
         _ = telling.await;
         messenger.release().await?;
+        if let Some(sending) = sending {
+            sending.abort();
+        }
         served.map_err(|e| unavailable(bound, &e))
     })?;
     Ok(String::new().into())

@@ -63,6 +63,7 @@ pub(super) const CODES: &[Code] = &[
     code("invalid-owner", 400, "the owner is not 1 to 100 characters of one line"),
     code("invalid-path", 400, "a part of the path cannot be a name or number"),
     code("invalid-query", 400, "a parameter cannot be read, or there is none of that name"),
+    code("invalid-last-event-id", 400, "the header names no event"),
     code(
         "invalid-reason",
         400,

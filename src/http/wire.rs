@@ -11,6 +11,7 @@ mod events;
 mod reviews;
 pub(super) mod schema;
 mod servers;
+mod signatures;
 mod verify;
 mod webhooks;
 
@@ -23,6 +24,7 @@ pub use environments::{Environment, Freeze, Gate, Move, Pointer, Preflight};
 pub use events::Event;
 pub use reviews::{Approved, ChangeDecision, Comment, Review};
 pub use servers::{Listing, Server, ServerSummary};
+pub use signatures::Signature;
 pub use verify::Verified;
 pub use webhooks::{Delivery, Webhook, WebhookWithSecret};
 

@@ -28,6 +28,8 @@ mod reviews;
 mod servers;
 #[path = "sql/snapshots.rs"]
 mod snapshots;
+#[path = "sql/trail.rs"]
+mod trail;
 #[path = "sql/webhooks.rs"]
 mod webhooks;
 

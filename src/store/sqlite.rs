@@ -24,6 +24,8 @@ mod reviews;
 mod servers;
 #[path = "sql/snapshots.rs"]
 mod snapshots;
+#[path = "sql/trail.rs"]
+mod trail;
 mod upkeep;
 mod watch;
 #[path = "sql/webhooks.rs"]

@@ -50,6 +50,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("rustls", &["mcp", "config/registry", "deliver", "oidc"]),
     ("hmac", &["catalog/webhook"]),
     ("libc", &["mcp"]),
+    ("ed25519_dalek", &["catalog/sign"]),
     ("rustix", &["store"]),
     ("shlex", &["app/servers/reference"]),
     ("jsonschema", &["schema"]),

@@ -1,5 +1,10 @@
 //! The audit log: whatever is done to it behind our back is found and named.
 
+mod export;
+mod receivers;
+mod signing;
+mod tampering;
+
 use serde_json::json;
 use toolpact::catalog::{
     Event,
@@ -16,6 +21,7 @@ fn promoted(origin: Option<Origin>) -> Event {
         subject: "environment/production".to_owned(),
         data: json!({ "generation": 1 }),
         origin,
+        seal: None,
     };
     Event::chained(new, None)
 }
@@ -63,6 +69,7 @@ async fn an_event_is_kept_with_where_it_came_from() {
             subject: "store".to_owned(),
             data,
             origin,
+            seal: None,
         };
         store.note(new).await.expect("noted");
     }

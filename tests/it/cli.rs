@@ -1,6 +1,7 @@
 //! The command line as its users meet it: exit codes, stdout and stderr; every kind of bad input; and the whole story.
 
 mod add;
+mod audit;
 mod calls;
 mod database;
 mod docs;

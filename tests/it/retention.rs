@@ -188,6 +188,7 @@ async fn what_is_decided_meanwhile_is_looked_at_again() {
         subject: "store".to_owned(),
         data: serde_json::json!({}),
         origin: None,
+        seal: None,
     };
     let refused = store.prune(&batch, since, event).await;
     assert!(matches!(refused, Err(toolpact::store::StoreError::Shifted)), "{refused:?}");

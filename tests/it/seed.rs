@@ -236,6 +236,7 @@ async fn draft(
         subject: format!("catalog/{catalog}"),
         data: json!({}),
         origin: None,
+        seal: None,
     };
     store.open_draft(new, event).await.expect("the draft is kept");
 }

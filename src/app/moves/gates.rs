@@ -14,7 +14,7 @@ use crate::{
     catalog::{
         Catalog, CatalogVersion, EnvironmentPolicy, Grounds, MoveKind, Policy, ProbeAnswer, Probed, Version,
         policy::{Against, Probe},
-        review::{Blocker, Cause, Decisions, blockers},
+        review::{Blocker, Cause, Decisions, blockers, used},
     },
     diff::Report,
     name::{CatalogName, EnvironmentName},
@@ -96,7 +96,7 @@ impl App {
         let reports = || report.iter().chain(&earlier);
         let judging = judging(kind, demands, &policy);
         let open = blockers(&judging, reports(), &decisions, Some(environment), now);
-        grounds.decisions = used(&judging, reports(), &decisions, environment, now);
+        grounds.decisions = used(&judging, reports(), &decisions, Some(environment), now);
         let open: Vec<_> = open.into_iter().filter(|b| counts(kind, demands, &b.cause)).collect();
         gates.push(changes(kind, environment, &open).overridden(request.overrides.emergency));
 
@@ -298,27 +298,6 @@ fn judging(kind: MoveKind, demands: Option<&EnvironmentPolicy>, policy: &Policy)
             Policy { fail_on, ..policy.clone() }
         }
     }
-}
-
-/// The decisions without which a change would block.
-fn used<'r>(
-    policy: &Policy,
-    reports: impl IntoIterator<Item = &'r Report>,
-    decisions: &Decisions,
-    environment: &EnvironmentName,
-    now: chrono::DateTime<chrono::Utc>,
-) -> Vec<i64> {
-    let mut used: Vec<i64> = reports
-        .into_iter()
-        .flat_map(Report::findings)
-        .filter(|(_, finding)| policy.blocks_finding(finding))
-        .filter_map(|(_, finding)| decisions.of(&finding.fingerprint, Some(environment), now))
-        .filter(|d| d.ruling == crate::catalog::review::Ruling::Accept && !d.is_expired(now))
-        .map(|d| d.id)
-        .collect();
-    used.sort_unstable();
-    used.dedup();
-    used
 }
 
 fn enough_approvals(policy: &Policy, target: &Version, approvers: &[String]) -> GateCheck {

@@ -9,7 +9,7 @@ use crate::{
     catalog::{
         Catalog, CatalogVersion, Content, Draft, DraftStatus, Policy, Version,
         policy::Against,
-        review::{Approval, Blocker, Cause, Decision, Decisions, Ruling, blockers, told},
+        review::{Approval, Blocker, Cause, Decision, Decisions, Ruling, blockers, told, used},
     },
     json::Digest,
     name::CatalogName,
@@ -162,11 +162,13 @@ impl App {
         };
         let data = json!({
             "draft": id, "version": number, "digest": draft.digest, "reason": why,
-            "verdict": draft.report.verdict, "requiredBump": draft.report.required_bump,
-            "acceptedBreaking": !accepted.is_empty(),
+            "verdict": draft.report.verdict, "ruleSet": draft.report.rule_set, "requiredBump": draft.report.required_bump,
+            "decisions": used(policy, draft.reports(), &decisions, None, now),
+            "before": draft.base, "acceptedBreaking": !accepted.is_empty(),
             "approvers": approvals.iter().map(|a| &a.actor).collect::<Vec<_>>(),
         });
-        events.push(self.event(actor, kind, format!("catalog/{name}"), data));
+        let seal = version.as_ref().and_then(|version| self.seal_version(version));
+        events.push(self.event(actor, kind, format!("catalog/{name}"), data).sealed(seal));
         let new =
             NewApproval { approval, accepted, version: version.clone().map(|v| (v, draft.base)), basis };
         match self.store.approve(new, events).await {
@@ -214,6 +216,8 @@ impl App {
         let approval = approval_of(draft, why, actor, self.now());
         let data = json!({
             "draft": draft.id, "version": draft.version, "digest": draft.digest, "reason": why,
+            "verdict": draft.report.verdict, "ruleSet": draft.report.rule_set,
+            "approvers": approvals.iter().map(|a| a.actor.as_str()).chain([actor]).collect::<Vec<_>>(),
         });
         let event = self.event(actor, "draft.endorsed", format!("catalog/{}", draft.catalog), data);
         let new = NewApproval { approval: approval.clone(), accepted: Vec::new(), version: None, basis };
@@ -259,7 +263,10 @@ impl App {
         if seen != draft.digest {
             return Err(moved_draft(&draft, &seen));
         }
-        let data = json!({ "draft": id, "reason": why, "verdict": draft.report.verdict });
+        let data = json!({
+            "draft": id, "digest": draft.digest, "reason": why, "verdict": draft.report.verdict,
+            "ruleSet": draft.report.rule_set,
+        });
         let event = self.event(actor, "draft.rejected", format!("catalog/{catalog}"), data);
         let ending = Ending { actor: actor.to_owned(), at: event.at, reason: why };
         let (status, basis) = (DraftStatus::Rejected, Basis::default());

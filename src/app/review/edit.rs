@@ -64,7 +64,7 @@ impl App {
             return Err(AppError::new(Kind::Conflict, "nothing-changed", message));
         }
         let data = json!({
-            "draft": id, "before": draft.digest, "digest": content.digest(), "verdict": report.verdict,
+            "draft": id, "before": draft.digest, "digest": content.digest(), "verdict": report.verdict, "ruleSet": report.rule_set,
             "tools": touched(&draft.content, &content),
         });
         let event = self.event(actor, "draft.edited", format!("catalog/{catalog}"), data);

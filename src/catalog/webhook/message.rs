@@ -209,8 +209,15 @@ mod tests {
 
     fn event(kind: &'static str, subject: &str, data: Value) -> Event {
         let at = "2026-11-30T12:00:00Z".parse().expect("a time");
-        let new =
-            NewEvent { at, actor: "ann".to_owned(), kind, subject: subject.to_owned(), data, origin: None };
+        let new = NewEvent {
+            at,
+            actor: "ann".to_owned(),
+            kind,
+            subject: subject.to_owned(),
+            data,
+            origin: None,
+            seal: None,
+        };
         Event::chained(new, None)
     }
 

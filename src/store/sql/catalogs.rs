@@ -473,7 +473,12 @@ pub(super) async fn put_version(db: &mut Connection, version: &Version) -> Resul
     .execute(db)
     .await;
     match done {
-        Err(sqlx::Error::Database(e)) if e.is_unique_violation() => Err(StoreError::VersionExists),
+        // A trigger of SQLite's is asked before the index is.
+        Err(sqlx::Error::Database(e))
+            if e.is_unique_violation() || e.message() == "versions are immutable" =>
+        {
+            Err(StoreError::VersionExists)
+        }
         done => done.map(|_| ()).map_err(StoreError::from),
     }
 }

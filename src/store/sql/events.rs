@@ -13,8 +13,9 @@ use crate::{
     store::{Basis, EventQuery, Events, Result, StoreError},
 };
 
-#[derive(FromRow)]
-struct Row {
+/// As it is written.
+#[derive(FromRow, Clone, PartialEq)]
+pub(super) struct Row {
     seq: i64,
     at: String,
     actor: String,
@@ -24,6 +25,22 @@ struct Row {
     origin: Option<String>,
     previous: String,
     digest: String,
+}
+
+impl Row {
+    pub(super) fn of(event: &Event) -> Result<Self> {
+        Ok(Self {
+            seq: event.seq,
+            at: time(event.at),
+            actor: event.actor.clone(),
+            kind: event.kind.clone(),
+            subject: event.subject.clone(),
+            data: to_json("event data", &event.data)?,
+            origin: event.origin.as_ref().map(|origin| to_json("event origin", origin)).transpose()?,
+            previous: event.previous.as_str().to_owned(),
+            digest: event.digest.as_str().to_owned(),
+        })
+    }
 }
 
 impl TryFrom<Row> for Event {
@@ -44,28 +61,40 @@ impl TryFrom<Row> for Event {
 }
 
 /// Chains an event behind the last one, inside the transaction of the write that it describes.
-pub(super) async fn append(db: &mut Connection, event: NewEvent) -> Result<()> {
+pub(super) async fn append(db: &mut Connection, mut event: NewEvent) -> Result<()> {
     let last: Option<(i64, String)> =
         sqlx::query_as("SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1")
             .fetch_optional(&mut *db)
             .await?;
     let last = last.map(|(seq, digest)| Ok::<_, StoreError>((seq, parsed("event digest", &digest)?)));
+    let seal = event.seal.take();
     let event = Event::chained(event, last.transpose()?);
+    let row = Row::of(&event)?;
     sqlx::query(
         "INSERT INTO events (seq, at, actor, kind, subject, data, origin, previous, digest)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
-    .bind(event.seq)
-    .bind(time(event.at))
-    .bind(&event.actor)
-    .bind(&event.kind)
-    .bind(&event.subject)
-    .bind(to_json("event data", &event.data)?)
-    .bind(event.origin.as_ref().map(|origin| to_json("event origin", origin)).transpose()?)
-    .bind(event.previous.as_str())
-    .bind(event.digest.as_str())
-    .execute(db)
+    .bind(row.seq)
+    .bind(row.at)
+    .bind(row.actor)
+    .bind(row.kind)
+    .bind(row.subject)
+    .bind(row.data)
+    .bind(row.origin)
+    .bind(row.previous)
+    .bind(row.digest)
+    .execute(&mut *db)
     .await?;
+    if let Some(seal) = seal {
+        let (name, key) = (seal.name(), seal.key.public().id());
+        sqlx::query("INSERT INTO signatures (name, key, seq, envelope) VALUES ($1, $2, $3, $4)")
+            .bind(name)
+            .bind(key.as_str())
+            .bind(event.seq)
+            .bind(to_json("signature", &seal.made(&event))?)
+            .execute(db)
+            .await?;
+    }
     Ok(())
 }
 

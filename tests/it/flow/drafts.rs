@@ -145,6 +145,7 @@ fn created() -> NewEvent {
         subject: "catalog/orders".to_owned(),
         data: serde_json::json!({}),
         origin: None,
+        seal: None,
     }
 }
 
