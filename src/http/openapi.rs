@@ -117,7 +117,10 @@ fn conventions((method, operation): (&String, &mut Map<String, Value>), refusals
     let mut also = |more: &[&str]| codes.extend(more.iter().map(|code| (*code).to_owned()));
     also(&["foreign-host", "internal"]);
     // Who calls is asked before anything else is.
-    let needs = operation.get("x-needs").and_then(Value::as_str).unwrap_or_default().to_owned();
+    // Both stand in no order where they come from, and at the end from here on.
+    let needs = operation.shift_remove("x-needs").unwrap_or_default();
+    let needs = needs.as_str().unwrap_or_default();
+    operation.shift_remove("x-problems");
     if needs != "nobody" {
         also(&["unauthenticated", "invalid-token", "too-many-requests"]);
         operation.insert("security".to_owned(), json!([{ "token": [] }]));
@@ -202,6 +205,7 @@ fn conventions((method, operation): (&String, &mut Map<String, Value>), refusals
     codes.sort();
     codes.dedup();
     answers(operation, &codes, tagged, method == "post", refusals);
+    operation.insert("x-needs".to_owned(), json!(needs));
     operation.insert("x-problems".to_owned(), json!(codes));
 }
 
