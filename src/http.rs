@@ -6,6 +6,7 @@
 mod catalogs;
 mod codes;
 mod conditional;
+mod connections;
 mod cursor;
 mod decisions;
 mod diffs;
@@ -43,6 +44,7 @@ use axum::{
 };
 use utoipa_axum::{router::UtoipaMethodRouterExt as _, routes};
 
+pub use connections::{Bounds, serve};
 pub use error::Error;
 pub use layers::layers;
 pub use live::kept_first;

@@ -1,7 +1,7 @@
 //! Parses arguments, runs a command, maps its outcome to an exit code; and puts the two faces of the service together,
 //! which do not know each other.
 
-use std::{io, net::SocketAddr, process::ExitCode};
+use std::{io, process::ExitCode};
 
 use tokio::net::TcpListener;
 use toolpact::{app::App, cli, guard::Rates, http, web};
@@ -23,6 +23,5 @@ async fn serve(listener: TcpListener, app: App, rates: Rates, stop: cli::Stop) -
         stop.await;
         app.stop_following();
     };
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(stop).await
+    http::serve(listener, router, stop, http::Bounds::default()).await
 }

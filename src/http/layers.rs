@@ -1,10 +1,11 @@
 //! What surrounds the API and the pages alike: a name and a span per request, a problem for a panic, a limit for bodies, and the
 //! two guards that a service on loopback needs against web pages open in the same browser.
 
-use std::{any::Any, net::SocketAddr, sync::Arc};
+use std::{any::Any, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    body::Body,
     extract::{DefaultBodyLimit, Request, State},
     http::{HeaderMap, Method, Uri, header},
     middleware::{Next, from_fn_with_state},
@@ -14,6 +15,8 @@ use tower::Layer as _;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     csrf::{CsrfLayer, ProtectionError},
+    map_request_body::MapRequestBodyLayer,
+    timeout::RequestBodyDeadlineLayer,
     trace::TraceLayer,
 };
 
@@ -25,6 +28,9 @@ use crate::{
 
 /// No body of a form or of a decision comes near this.
 pub(super) const BODY_BYTES: usize = 64 << 10;
+
+/// However slowly a body comes, it is there by then or it is refused.
+const BODY_TIME: Duration = Duration::from_secs(60);
 
 /// Wraps the API, the pages, or both. `bound` is the address the service listens on: on loopback, only names of this
 /// machine are answered, because a page of another site can point its own name at 127.0.0.1 and would then count as
@@ -42,6 +48,8 @@ pub fn layers(router: Router, app: App, bound: SocketAddr, rates: Rates) -> Rout
         from_fn_with_state((app, Arc::new(Limits::new(rates))), guard::identify),
         CsrfLayer::new().with_rejection_response(|_: ProtectionError| Error::CrossOrigin.into_response()),
         DefaultBodyLimit::max(BODY_BYTES),
+        RequestBodyDeadlineLayer::new(BODY_TIME),
+        MapRequestBodyLayer::new(Body::new),
     );
     Router::new().fallback_service(around.layer(router))
 }

@@ -2,6 +2,7 @@
 //! and what attackers try.
 
 mod attacks;
+mod connections;
 mod issuer;
 mod sessions;
 mod tokens;

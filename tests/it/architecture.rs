@@ -35,6 +35,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("axum", &["guard", "http", "web", "main"]),
     ("tower", &["guard", "http", "web"]),
     ("tower_http", &["http", "web"]),
+    ("hyper", &["http"]),
+    ("hyper_util", &["http"]),
     ("askama", &["web", "http/docs"]),
     ("governor", &["guard"]),
     ("getrandom", &["app/access"]),

@@ -152,3 +152,55 @@ async fn secrets_are_in_no_event_error_or_table() {
         assert!(!kept.windows(bytes.len()).any(|window| window == bytes), "{canary} is in the database");
     }
 }
+
+/// A service over sockets is limited by caller and by address.
+#[tokio::test]
+async fn who_calls_too_often_is_told_to_wait() {
+    use std::num::NonZeroU32;
+    use toolpact::guard::Rates;
+
+    let app = seed::story().await;
+    let (_, busy) = token(&app, "mara", CallerKind::Human, Role::Viewer).await;
+    let (_, calm) = token(&app, "jonas", CallerKind::Human, Role::Viewer).await;
+    let one = NonZeroU32::MIN;
+    let router = toolpact::http::layers(
+        toolpact::http::router(app.clone()),
+        app.clone(),
+        "127.0.0.1:7878".parse().expect("an address"),
+        Rates { calls: one, failures: one },
+    );
+    let ask = async |secret: &str| {
+        use tower::ServiceExt as _;
+        let address: std::net::SocketAddr = "192.0.2.7:1".parse().expect("an address");
+        let mut request = axum::http::Request::builder()
+            .uri(ME)
+            .header("host", "localhost")
+            .header("authorization", format!("Bearer {secret}"))
+            .body(axum::body::Body::empty())
+            .expect("a request");
+        request.extensions_mut().insert(axum::extract::ConnectInfo(address));
+        let response = router.clone().oneshot(request).await.expect("it answers");
+        let after =
+            response.headers().get("retry-after").and_then(|v| v.to_str().ok()).map(ToOwned::to_owned);
+        (response.status().as_u16(), after)
+    };
+    // A burst of ten, and whatever a second on a busy machine gives back.
+    let mut refused = None;
+    for _ in 0..1_000 {
+        let (status, after) = ask(&busy).await;
+        if status == 429 {
+            refused = after;
+            break;
+        }
+        assert_eq!(status, 200);
+    }
+    assert_eq!(refused.as_deref(), Some("1"));
+    assert_eq!(ask(&calm).await.0, 200, "nobody pays for others");
+    assert_eq!(ask("tp_0").await.0, 401);
+    let mut slowed = false;
+    for _ in 0..100 {
+        slowed |= ask("tp_0").await.0 == 429;
+    }
+    assert!(slowed, "an address that guesses is slowed");
+    assert_eq!(ask(&calm).await.0, 200, "whoever knows is let through from there");
+}

@@ -1,0 +1,113 @@
+//! Connections: accepted, bounded, and ended in good order.
+//!
+//! A client that sends its request a byte a minute holds a connection and nothing else, and not for long (slow loris). What is
+//! counted here is what one process can hold; how often somebody may call is `guard`'s business.
+
+use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use axum::{
+    Extension, Router,
+    body::Body,
+    extract::{ConnectInfo, Request},
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tower::{Layer as _, Service as _};
+
+/// What a connection may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// How long a request's head may take, from when its connection waits for it: an idle connection ends after that as well.
+    pub head: Duration,
+    /// How many connections there may be; the next one waits to be accepted.
+    pub connections: usize,
+}
+
+/// The largest head of a request: a cookie, a token and a long path are a fraction of it.
+const HEAD_BYTES: usize = 64 << 10;
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { head: Duration::from_secs(30), connections: 10_000 }
+    }
+}
+
+/// Answers what comes to a listener until `stop` ends, and then what was asked before.
+///
+/// # Errors
+/// Never by now; a connection that cannot be accepted is given up alone.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stop: impl Future<Output = ()> + Send,
+    bounds: Bounds,
+) -> io::Result<()> {
+    let (graceful, room) = (GracefulShutdown::new(), Arc::new(Semaphore::new(bounds.connections)));
+    let mut stop = pin!(stop);
+    loop {
+        let accepted = async {
+            // Never closed.
+            let permit = Arc::clone(&room).acquire_owned().await;
+            (listener.accept().await, permit)
+        };
+        let (accepted, permit) = tokio::select! {
+            biased;
+            () = &mut stop => break,
+            accepted = accepted => accepted,
+        };
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(e) => {
+                tracing::warn!("a connection could not be accepted: {e}");
+                // Out of files, most likely: others have to end first.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let connection = graceful.watch(connection(stream, address, router.clone(), bounds));
+        tokio::spawn(async move {
+            // A client that hangs up or never ends its request is nobody's failure here.
+            _ = connection.await;
+            drop(permit);
+        });
+    }
+    drop(listener);
+    graceful.shutdown().await;
+    Ok(())
+}
+
+/// One connection, which is also told of the address at its other end.
+fn connection(
+    stream: TcpStream,
+    address: SocketAddr,
+    router: Router,
+    bounds: Bounds,
+) -> http1::Connection<
+    TokioIo<TcpStream>,
+    impl hyper::service::Service<
+        Request<Incoming>,
+        Response = axum::response::Response,
+        Error = Infallible,
+        Future: Send,
+    >,
+> {
+    // Answers are written at once; waiting for more to send only costs time here.
+    _ = stream.set_nodelay(true);
+    let routes = Extension(ConnectInfo(address)).layer(router);
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let mut routes = routes.clone();
+        async move { routes.call(request.map(Body::new)).await }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.head)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), answer)
+}
