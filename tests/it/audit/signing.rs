@@ -13,6 +13,9 @@ use toolpact::{
 
 use crate::support::{app, is, listing, noon, to, tool};
 
+/// Something that is done to a bundle.
+type Edit<'a> = Box<dyn Fn(&mut Value) + 'a>;
+
 fn key(seed: u8) -> SigningKey {
     SigningKey::of_seed(&[seed; 32])
 }
@@ -117,7 +120,7 @@ async fn an_edited_bundle_is_refused_and_the_part_is_named() {
     let set = |pointer: &'static str, value: Value| {
         move |bundle: &mut Value| *bundle.pointer_mut(pointer).expect("there") = value.clone()
     };
-    let cases: Vec<(Box<dyn Fn(&mut Value)>, &str)> = vec![
+    let cases: Vec<(Edit<'_>, &str)> = vec![
         (Box::new(set("/form", json!("toolpact-bundle/2"))), "form: "),
         (Box::new(set("/version/version", json!("2026.12.01"))), "version.version: "),
         (Box::new(set("/version/reason", json!("another"))), "version.reason: "),
