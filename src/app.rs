@@ -8,6 +8,7 @@ pub mod answers;
 pub mod audit;
 pub mod catalogs;
 pub mod check;
+pub mod counts;
 pub mod demo;
 mod drafts;
 mod earlier;
@@ -26,13 +27,17 @@ pub mod review;
 pub mod servers;
 mod sides;
 pub mod signing;
+pub mod standing;
 mod surfaces;
 pub mod syslog;
 pub mod upkeep;
 pub mod view;
 pub mod webhooks;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use chrono::{DateTime, SecondsFormat, SubsecRound as _, Utc};
 use serde_json::Value;
@@ -145,6 +150,8 @@ pub struct App {
     feed: Arc<feed::Feed>,
     /// What versions and moves are signed with, where anything is.
     signing: Option<SigningKey>,
+    /// Whether the process is about to end.
+    draining: Arc<AtomicBool>,
 }
 
 impl App {
@@ -154,8 +161,22 @@ impl App {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
         let (limits, tokens, cache) = (Limits::default(), Tokens::default(), Arc::default());
         let (known, links, oidc, by) = (Arc::default(), Arc::default(), None, None);
-        let (feed, signing) = (Arc::default(), None);
-        Self { store, clock, variables, limits, tokens, cache, known, links, oidc, by, feed, signing }
+        let (feed, signing, draining) = (Arc::default(), None, Arc::default());
+        Self {
+            store,
+            clock,
+            variables,
+            limits,
+            tokens,
+            cache,
+            known,
+            links,
+            oidc,
+            by,
+            feed,
+            signing,
+            draining,
+        }
     }
 
     /// The same for whoever holds a claim: nothing is written any more once somebody else has it.
@@ -201,6 +222,17 @@ impl App {
     /// Where SQLite itself fails.
     pub async fn in_memory(clock: Arc<dyn Clock>) -> Result<Self, AppError> {
         Ok(Self::new(Arc::new(SqliteStore::in_memory().await?), clock))
+    }
+
+    /// Says that the process is about to end, so that nobody sends new work to it.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the process is about to end.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
     }
 
     /// Now, by this app's clock, as exactly as the store keeps it.

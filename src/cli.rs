@@ -8,6 +8,7 @@ mod approve;
 mod audit;
 mod backup;
 mod calls;
+mod config;
 mod context;
 mod decide;
 mod demo_server;
@@ -51,6 +52,7 @@ mod watch;
 mod webhooks;
 
 use std::{
+    ffi::OsString,
     io::{self, IsTerminal, Write},
     process::ExitCode,
 };
@@ -88,18 +90,39 @@ struct Cli {
         value_name = "FILE|URL",
         display_order = 100
     )]
-    database: Option<std::ffi::OsString>,
+    database: Option<OsString>,
     /// Who acts; stands in the audit log. Default: the user's name.
     #[arg(long, global = true, env = "TOOLPACT_ACTOR", value_name = "NAME", display_order = 101)]
     actor: Option<String>,
     /// Sign versions that are approved or imported, and moves, with the key in this file; `toolpact key new` makes one.
-    #[arg(long, global = true, env = "TOOLPACT_SIGNING_KEY_FILE", value_name = "FILE", display_order = 102)]
+    #[arg(long, global = true, env = "TOOLPACT_SIGNING_KEY_FILE", value_name = "FILE", display_order = 103)]
     signing_key: Option<std::path::PathBuf>,
+    /// The form of the log on stderr.
+    #[arg(
+        long,
+        global = true,
+        env = "TOOLPACT_LOG_FORMAT",
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        display_order = 102
+    )]
+    log_format: LogFormat,
     /// Log more on stderr; twice for still more.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 103)]
     verbose: u8,
     #[command(subcommand)]
     command: Command,
+}
+
+/// The form of a line of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: an object a line.
+    Json,
 }
 
 const AFTER_HELP: &str = "\
@@ -150,6 +173,7 @@ enum Command {
     Teams(teams::Args),
     Migrate(migrate::Args),
     Doctor(doctor::Args),
+    Config(config::Args),
     Backup(backup::Args),
     Prune(prune::Args),
     DemoServer(demo_server::Args),
@@ -169,8 +193,11 @@ impl From<String> for Answer {
 
 /// Runs the command line of this process. `serve` puts the faces of the service together.
 pub fn main(serve: Serve) -> ExitCode {
-    let cli = Cli::parse();
-    log_to_stderr(cli.verbose);
+    let cli = match configured(Cli::parse()) {
+        Ok(cli) => cli,
+        Err(error) => return failed(&error),
+    };
+    log_to_stderr(cli.verbose, cli.log_format);
     let context = Context::new(cli.database, cli.actor, cli.signing_key);
     match run(&cli.command, &context, serve) {
         Ok(answer) => match print(&answer.text) {
@@ -181,12 +208,28 @@ pub fn main(serve: Serve) -> ExitCode {
             }
             _ => ExitCode::from(answer.exit),
         },
-        Err(error) => {
-            // Where even stderr is gone there is nobody left to tell.
-            _ = io::stderr().write_all(render::text::error(&error).as_bytes());
-            ExitCode::from(exit_code(error.kind))
-        }
+        Err(error) => failed(&error),
     }
+}
+
+/// The arguments with what a configuration file and a file of a secret say of what they leave open.
+fn configured(mut cli: Cli) -> Result<Cli, AppError> {
+    let secret = config::secret("TOOLPACT_DATABASE")?;
+    cli.database = cli.database.or(secret);
+    let Command::Serve(args) = &cli.command else { return Ok(cli) };
+    let said: Vec<OsString> = std::env::args_os().collect();
+    let from_file = config::with_file(&said, args.config.as_deref())?;
+    Ok(match from_file {
+        // What a variable's file says counts more than the configuration.
+        Some(other) => Cli { database: cli.database.or(other.database), ..other },
+        None => cli,
+    })
+}
+
+fn failed(error: &AppError) -> ExitCode {
+    // Where even stderr is gone there is nobody left to tell.
+    _ = io::stderr().write_all(render::text::error(error).as_bytes());
+    ExitCode::from(exit_code(error.kind))
 }
 
 fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, AppError> {
@@ -224,6 +267,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Key(args) => key::run(args),
         Command::VerifyCatalog(args) => verify_catalog::run(args),
         Command::Doctor(args) => doctor::run(args, context),
+        Command::Config(args) => config::run(args),
         Command::Backup(args) => backup::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),
         Command::Prune(args) => prune::run(args, context),
@@ -249,15 +293,19 @@ fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-fn log_to_stderr(verbose: u8) {
+fn log_to_stderr(verbose: u8, format: LogFormat) {
     let level = match verbose {
         0 => "warn",
         1 => "info",
         _ => "debug",
     };
-    tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(level))
-        .with_ansi(io::stderr().is_terminal() && render::text::colour_wanted())
-        .with_writer(io::stderr)
-        .init();
+        .with_ansi(format == LogFormat::Text && io::stderr().is_terminal() && render::text::colour_wanted())
+        .with_writer(io::stderr);
+    match format {
+        LogFormat::Text => lines.init(),
+        // The span is that of the request: its id stands in every line about it.
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).init(),
+    }
 }

@@ -21,6 +21,7 @@ mod health;
 mod idempotency;
 mod layers;
 mod live;
+mod metrics;
 pub mod openapi;
 mod reviews;
 mod servers;
@@ -67,6 +68,7 @@ const DIFF_BYTES: usize = 16 << 20;
 
 /// The API. What no route matches under `/api` is a problem document; everything else is the pages' business.
 pub fn router(app: App) -> Router {
+    metrics::begin();
     let strangers = Router::new()
         .route("/api", any(error::unknown_route))
         .route("/api/", any(error::unknown_route))
@@ -79,6 +81,7 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(error::wrong_method)
         .layer(from_fn_with_state(app.clone(), once_or_not_at_all))
         .merge(Router::new().route("/api/docs", get(docs::show_docs)).layer(from_fn(known)))
+        .merge(Router::new().route("/metrics", get(metrics::get_metrics)).layer(from_fn(reads_all)))
         .with_state(app)
 }
 
@@ -176,6 +179,11 @@ async fn once_or_not_at_all(State(app): State<App>, request: Request, next: Next
 /// What stands beside the table lets through whoever is known.
 async fn known(request: Request, next: Next) -> Response {
     guard::needs(Anybody, request, next, table::denied).await
+}
+
+/// The same for whoever may look at everything.
+async fn reads_all(request: Request, next: Next) -> Response {
+    guard::needs(Right(Read, Everything), request, next, table::denied).await
 }
 
 /// The largest body that a route reads.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
-use super::{App, AppError, Kind, view};
+use super::{App, AppError, Kind, counts, view};
 use crate::{
     catalog::{CatalogVersion, Policy},
     contract::Contract,
@@ -166,7 +166,9 @@ pub async fn compared_with_calls(
     options: Options,
     calls: Calls,
 ) -> Result<Report, AppError> {
-    in_turn(move || diff_with_calls(&baseline, &candidate, options, &calls)).await
+    let report = in_turn(move || diff_with_calls(&baseline, &candidate, options, &calls)).await?;
+    counts::diff(report.verdict);
+    Ok(report)
 }
 
 /// The same for two saved answers and recorded calls; reading them is computing as well.
@@ -184,7 +186,10 @@ pub async fn compared_texts(
         None => Ok(Calls::default()),
     };
     let side = |(label, text): (&str, Box<RawValue>)| view::file_side(label, text.get());
-    in_turn(move || Ok(diff_with_calls(&side(baseline)?, &side(candidate)?, options, &calls()?))).await?
+    let made = move || Ok(diff_with_calls(&side(baseline)?, &side(candidate)?, options, &calls()?));
+    let report: Report = in_turn::<Result<_, AppError>>(made).await??;
+    counts::diff(report.verdict);
+    Ok(report)
 }
 
 async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {

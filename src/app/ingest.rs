@@ -298,7 +298,10 @@ impl App {
             data["context"] = new.provenance.auth_context.as_str().into();
         }
         let event = self.event(actor, "snapshot.recorded", format!("server/{}", new.server), data);
-        Ok(self.store.record_listing(new, event).await?)
+        let outcome = new.outcome;
+        let row = self.store.record_listing(new, event).await?;
+        super::counts::snapshot(outcome);
+        Ok(row)
     }
 
     /// The error for a server of which nothing was recorded.

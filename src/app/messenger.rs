@@ -257,6 +257,7 @@ impl Messenger {
         };
         log(webhook, &id, &attempt, status, attempts);
         let attempted = Attempted { delivery: delivery.id, attempt, status, due };
+        super::counts::delivery(status);
         if !store.note_attempt(&claim, &attempted).await? {
             return Ok(false);
         }

@@ -15,7 +15,10 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use tokio::net::TcpListener;
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 use super::{
     Answer,
@@ -46,11 +49,15 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Serve the HTTP API and the pages.
 #[derive(clap::Args)]
 pub(super) struct Args {
+    /// A file with settings, each named as its flag; /etc/toolpact/toolpact.yaml where that is there. Flags and variables count
+    /// more.
+    #[arg(long, value_name = "FILE", env = "TOOLPACT_CONFIG")]
+    pub(super) config: Option<PathBuf>,
     /// Address and port; port 0 takes a free one.
-    #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS:PORT")]
+    #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS:PORT", env = "TOOLPACT_LISTEN")]
     listen: String,
     /// Listen on an address that other machines reach. Tokens then travel in clear, unless a proxy before it speaks TLS.
-    #[arg(long)]
+    #[arg(long, env = "TOOLPACT_ALLOW_REMOTE")]
     allow_remote: bool,
     #[command(flatten)]
     login: Login,
@@ -61,8 +68,11 @@ pub(super) struct Args {
     #[arg(long, env = "TOOLPACT_AUDIT_SYSLOG", value_name = "RECEIVER")]
     audit_syslog: Option<Receiver>,
     /// Do not bring the tables of a PostgreSQL database up to date; refuse to start where they are not.
-    #[arg(long)]
+    #[arg(long, env = "TOOLPACT_NO_MIGRATE")]
     no_migrate: bool,
+    /// Seconds for which `/readyz` says that the process is about to end before it takes no more requests.
+    #[arg(long, default_value_t = 0, value_name = "SECONDS", env = "TOOLPACT_DRAIN_DELAY", value_parser = clap::value_parser!(u64).range(..=300))]
+    drain_delay: u64,
     /// Start with a story worth looking at, in a database of its own that is gone at the end.
     #[arg(long)]
     demo: bool,
@@ -72,21 +82,26 @@ pub(super) struct Args {
 #[derive(clap::Args)]
 struct Polls {
     /// Do not ask registered servers.
-    #[arg(long)]
+    #[arg(long, env = "TOOLPACT_NO_POLL")]
     no_poll: bool,
     /// Seconds between two listings of a registered server that names no interval of its own.
-    #[arg(long, default_value_t = 900, value_name = "SECONDS", conflicts_with = "no_poll", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    #[arg(long, default_value_t = 900, value_name = "SECONDS", env = "TOOLPACT_POLL_INTERVAL", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     poll_interval: u64,
     /// Seconds after which another process on the same database takes over a server or a webhook from one that is gone.
-    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", env = "TOOLPACT_POLL_LEASE", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     poll_lease: u64,
     /// A network whose servers may be asked and whose webhooks may be told though it is not public (`10.0.0.0/8`); repeat
     /// for more. Loopback, private and link-local addresses are refused otherwise.
-    #[arg(long = "allow-network", value_name = "CIDR")]
+    #[arg(
+        long = "allow-network",
+        value_name = "CIDR",
+        env = "TOOLPACT_ALLOW_NETWORK",
+        value_delimiter = ','
+    )]
     networks: Vec<IpNet>,
     /// Seconds after which a webhook that did not take a message gets it again; twice that after each further failure, up to
     /// 20 minutes, for three days.
-    #[arg(long, default_value_t = 10, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=1200))]
+    #[arg(long, default_value_t = 10, value_name = "SECONDS", env = "TOOLPACT_WEBHOOK_RETRY", value_parser = clap::value_parser!(u32).range(1..=1200))]
     webhook_retry: u32,
 }
 
@@ -153,7 +168,7 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         .build()
         .map_err(context::no_runtime)?;
     runtime.block_on(async {
-        let stop = signals()?;
+        let signals = Signals::new()?;
         // Bound before anything is written: a port that is taken should cost nothing.
         let listener = bind(address).await?;
         if let Place::Server(_) = database
@@ -179,7 +194,10 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         let polling = poller.clone().map(|poller| tokio::spawn(poller.run()));
         let telling = tokio::spawn(messenger.clone().run());
         let sending = args.audit_syslog.clone().map(|to| tokio::spawn(app.clone().send_syslog(to)));
-        let served = run_until(stop, |stop| serve(listener, app, args.login.rates(), stop)).await;
+        let delay = Duration::from_secs(args.drain_delay);
+        let draining = app.clone();
+        let served =
+            run_until(signals, &draining, delay, |stop| serve(listener, app, args.login.rates(), stop)).await;
         // What is being asked is given up, servers that were started for it included, and left to others.
         if let (Some(poller), Some(polling)) = (poller, polling) {
             polling.abort();
@@ -257,25 +275,46 @@ fn unavailable(address: SocketAddr, error: &io::Error) -> AppError {
     AppError::new(Kind::Unavailable, "cannot-listen", format!("cannot serve on `{address}`: {error}"))
 }
 
-/// Ends on the first SIGINT or SIGTERM.
-fn signals() -> Result<Stop, AppError> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let both =
-        (|| Ok::<_, io::Error>((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)))();
-    let (mut interrupt, mut terminate) = both.map_err(|e| {
-        AppError::new(Kind::Unavailable, "no-signals", format!("signals cannot be received: {e}"))
-    })?;
-    Ok(Box::pin(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    }))
+/// SIGINT and SIGTERM.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
 }
 
-/// Serves until `stop`, and then no longer than [`GRACE`].
+impl Signals {
+    fn new() -> Result<Self, AppError> {
+        let both = || {
+            let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+            Ok(Self { interrupt, terminate })
+        };
+        both().map_err(|e: io::Error| {
+            AppError::new(Kind::Unavailable, "no-signals", format!("signals cannot be received: {e}"))
+        })
+    }
+
+    /// Waits for the next of either.
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    /// Waits that long, or for the next of either; whether it was that.
+    async fn within(&mut self, span: Duration) -> bool {
+        tokio::select! {
+            () = self.next() => true,
+            () = tokio::time::sleep(span) => false,
+        }
+    }
+}
+
+/// Serves until the first signal, says for a while that it is about to end, takes no more requests then, and gives those in
+/// flight no longer than [`GRACE`]. A second signal ends it at once.
 async fn run_until(
-    stop: Stop,
+    mut signals: Signals,
+    app: &App,
+    delay: Duration,
     serve: impl FnOnce(Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
 ) -> io::Result<()> {
     let (tell, told) = tokio::sync::oneshot::channel::<()>();
@@ -284,9 +323,16 @@ async fn run_until(
         _ = told.await;
     }));
     let overtime = async {
-        stop.await;
+        signals.next().await;
+        app.drain();
+        tracing::info!("told to stop; `/readyz` says so");
+        if signals.within(delay).await {
+            return;
+        }
         _ = tell.send(());
-        tokio::time::sleep(GRACE).await;
+        if !signals.within(GRACE).await {
+            tracing::warn!("requests took longer than {} s and were given up", GRACE.as_secs());
+        }
     };
     tokio::select! {
         ended = serving => ended,

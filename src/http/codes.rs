@@ -43,6 +43,7 @@ pub(super) const CODES: &[Code] = &[
     code("database-unavailable", 503, "the database did not answer"),
     code("draft-decided", 409, "the draft was approved, rejected or superseded"),
     code("draft-edited", 412, "somebody edited the draft since"),
+    code("draining", 503, "the process is about to end"),
     code("emergency-promotion", 400, "only a rollback can be an emergency"),
     code("empty-reason", 400, "the reason says nothing"),
     code("foreign-host", 421, "the service listens on loopback and was asked under another name"),

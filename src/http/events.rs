@@ -88,7 +88,7 @@ pub(super) struct StreamQuery {
         StreamQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "The number of the last event that was received; counts before `after`."),
     ),
-    responses((status = 200, description = "Events, for as long as both sides stay.", content((wire::Event = "text/event-stream")))),
+    responses((status = 200, description = "Events, for as long as both sides stay.", content((String = "text/event-stream")))),
     extensions(("x-problems" = json!(["invalid-last-event-id"]))),
 )]
 pub(super) async fn stream_events(

@@ -44,6 +44,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("utoipa_axum", &["http"]),
     ("serde_path_to_error", &["http"]),
     ("clap", &["cli"]),
+    ("metrics_exporter_prometheus", &["http/metrics"]),
+    ("metrics", &["app/counts", "http"]),
     ("ipnet", &["reach"]),
     ("openidconnect", &["oidc"]),
     ("reqwest", &["reach", "mcp", "config/registry", "deliver", "oidc"]),
@@ -58,7 +60,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("jsonschema", &["schema"]),
     ("jsonc_parser", &["config"]),
     ("indicatif", &["cli"]),
-    ("serde_yaml", &["catalog/document", "diff/case", "config/spring"]),
+    ("serde_yaml", &["catalog/document", "diff/case", "config/spring", "cli/config"]),
     ("anyhow", &["cli", "main"]),
 ];
 

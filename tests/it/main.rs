@@ -14,6 +14,7 @@ mod flow; // the story: snapshot .. approve .. promote .. rollback, with its eve
 mod hostile; // schemas that a hostile server may send: every diff ends, nothing panics
 mod lint; // what is wrong with a tool whatever it is compared with
 mod mcp; // the raw MCP client against servers that behave, misbehave and die; and the demo server
+mod operations; // what operators rely on: metrics, alerts, the dashboard, the runbook, the configuration
 mod properties; // generated schemas and instances against the validator
 mod real; // real MCP servers, as published; installed by tests/run
 mod recheck; // the witnesses of diffs before a validator of another author; installed by tests/run

@@ -12,6 +12,7 @@ use axum::{
     Router,
     extract::{Query, Request},
     http::Method,
+    middleware::from_fn,
     response::Response,
     routing::future::RouteFuture,
 };
@@ -19,6 +20,7 @@ use futures_util::future::Either;
 use tower::Service;
 
 use super::{LiveQuery, has, kept, wanted};
+use crate::http::metrics;
 use crate::{
     access::{Object, Right},
     app::App,
@@ -30,6 +32,7 @@ use crate::{
 /// It asks nobody who calls: whatever does has to stand around it. What [`layers`](fn@super::super::layers) puts around what it
 /// is given does.
 pub fn kept_first(routes: Router, app: App) -> Router {
+    let routes = routes.layer(from_fn(metrics::measured));
     Router::new().fallback_service(Kept { app: Arc::new(app), routes })
 }
 
@@ -51,7 +54,10 @@ impl Service<Request> for Kept {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match kept_answer(&self.app, &request) {
-            Some(answer) => Either::Left(ready(Ok(answer))),
+            Some(answer) => {
+                metrics::count_kept(answer.status());
+                Either::Left(ready(Ok(answer)))
+            }
             None => Either::Right(self.routes.call(request)),
         }
     }

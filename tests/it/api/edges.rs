@@ -246,9 +246,26 @@ async fn probes_answer() {
     assert_snapshot!(check(&app, get("/readyz")).await, @r#"
     200 content-type=application/json
     {
-      "status": "ok"
+      "status": "ok",
+      "checks": {
+        "serving": "ok",
+        "database": "ok"
+      }
     }
     "#);
+    app.drain();
+    assert_snapshot!(check(&app, get("/readyz")).await, @r#"
+    503 content-type=application/problem+json
+    {
+      "type": "/errors/draining",
+      "title": "draining",
+      "status": 503,
+      "detail": "the process was told to stop, and ends what it has begun",
+      "code": "draining",
+      "help": "send requests to another process"
+    }
+    "#);
+    assert!(check(&app, get("/livez")).await.starts_with("200 "), "it lives to its end");
 }
 
 #[tokio::test]

@@ -56,6 +56,69 @@ fn the_demo_serves_a_review_and_leaves_nothing_behind() {
     assert!(left.is_empty(), "the demo left {left:?}");
 }
 
+/// Starts a service of the user's that says where it is, and waits until it does.
+fn serving(user: &User, args: &[&str]) -> (std::process::Child, String) {
+    let mut child = user
+        .command(&[&["serve", "--listen", "127.0.0.1:0", "--no-poll"], args].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let first = BufReader::new(child.stdout.take().expect("stdout is piped")).lines().next();
+    let first = first.expect("it says where").expect("it is text");
+    let url =
+        first.strip_prefix("toolpact serves ").unwrap_or_else(|| panic!("no URL in {first}")).to_owned();
+    (child, url)
+}
+
+fn terminate(child: &std::process::Child) {
+    let sent = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill starts").success());
+}
+
+#[test]
+fn a_service_that_is_told_to_stop_says_so_first_and_a_second_word_ends_it() {
+    let user = User::new();
+    let (mut child, url) = serving(&user, &["--drain-delay", "300"]);
+    assert!(get(&format!("{url}readyz"), "").starts_with("HTTP/1.1 200"));
+    terminate(&child);
+    // The signal takes its time to be heard.
+    let said =
+        (0..100_000).map(|_| get(&format!("{url}readyz"), "")).find(|a| !a.starts_with("HTTP/1.1 200"));
+    let said = said.expect("it drains");
+    assert!(said.starts_with("HTTP/1.1 503") && said.contains("\"code\":\"draining\""), "{said}");
+    assert!(get(&format!("{url}api/v1/catalogs"), "").starts_with("HTTP/1.1 401"), "it still answers");
+    terminate(&child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(PASSED));
+}
+
+#[test]
+fn a_log_for_programs_names_requests_and_no_secrets() {
+    let user = User::new();
+    let (mut child, url) = serving(&user, &["--log-format", "json", "-vv"]);
+    let host = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let mut stream = TcpStream::connect(&host).expect("it listens");
+    let asked = "GET /api/v1/catalogs?limit=canary HTTP/1.1\r\nX-Request-Id: req-7\r\nAuthorization: Bearer canary\r\n";
+    write!(stream, "{asked}Cookie: a=canary\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    assert!(answer.contains("x-request-id: req-7"), "{answer}");
+    terminate(&child);
+    let mut log = String::new();
+    child.stderr.take().expect("stderr is piped").read_to_string(&mut log).expect("text");
+    child.wait().expect("it ends");
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+        .collect();
+    assert!(lines.iter().any(|line| line["span"]["id"] == "req-7"), "{log}");
+    assert!(
+        lines.iter().any(|line| line["message"].as_str().is_some_and(|m| m.contains("told to stop"))),
+        "{log}"
+    );
+    assert!(!log.contains("canary"), "{log}");
+}
+
 #[test]
 fn a_port_that_is_taken_could_not_run() {
     let user = User::new();
