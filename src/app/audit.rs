@@ -167,7 +167,7 @@ pub(super) fn line(event: &Event) -> Result<String, AppError> {
     })
 }
 
-/// The event of a line that is written as [`line`] does.
+/// The event of a line that is written as [`line()`] does.
 fn event_of(text: &[u8]) -> Result<Event, String> {
     let event: Event = serde_json::from_slice(text).map_err(|e| format!("its line is no event: {e}"))?;
     let written = serde_json::to_vec(&event).map_err(|e| e.to_string())?;
