@@ -1,6 +1,6 @@
 //! Catalogs: named sets of contracts, their immutable versions, drafts, and the pointers of environments.
 //!
-//! Last of the pure core: it decides what a draft holds, which contractVersion a contract gets and what a catalogVersion
+//! It decides what a draft holds, which contractVersion a contract gets and what a catalogVersion
 //! is called. Time is an argument.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -8,6 +8,8 @@ mod approve;
 mod audit;
 mod backup;
 mod calls;
+mod changelog;
+mod completions;
 mod config;
 mod context;
 mod decide;
@@ -24,8 +26,10 @@ mod gate;
 mod import;
 mod key;
 mod lint;
+mod lock;
 mod log;
 mod login;
+mod man;
 mod migrate;
 mod oauth;
 mod pointer;
@@ -34,8 +38,10 @@ mod prune;
 mod reject;
 mod release;
 mod render;
+mod report;
 mod rollback;
 mod rules;
+mod self_test;
 mod serve;
 mod servers;
 mod show;
@@ -138,6 +144,8 @@ enum Command {
     Watch(watch::Args),
     Diff(diff::Args),
     Gate(gate::Args),
+    Lock(lock::Args),
+    Changelog(changelog::Args),
     Lint(lint::Args),
     Tools(tools::Args),
     Explain(explain::Args),
@@ -176,6 +184,9 @@ enum Command {
     Config(config::Args),
     Backup(backup::Args),
     Prune(prune::Args),
+    SelfTest(self_test::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     DemoServer(demo_server::Args),
 }
 
@@ -240,6 +251,8 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Watch(args) => watch::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Gate(args) => gate::run(args, context),
+        Command::Lock(args) => lock::run(args),
+        Command::Changelog(args) => changelog::run(args, context),
         Command::Lint(args) => lint::run(args, context),
         Command::Tools(args) => tools::run(args, context),
         Command::Explain(args) => explain::run(args),
@@ -274,6 +287,9 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Tokens(args) => tokens::run(args, context),
         Command::Teams(args) => teams::run(args, context),
         Command::Serve(args) => serve::run(args, context, serve),
+        Command::SelfTest(args) => self_test::run(args),
+        Command::Completions(args) => Ok(completions::run(args)),
+        Command::Man(args) => man::run(args),
         Command::DemoServer(args) => demo_server::run(args),
     }
 }

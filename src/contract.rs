@@ -170,6 +170,12 @@ impl Contract {
         self.text.get()
     }
 
+    /// The tool as it was handed in, to the letter.
+    #[must_use]
+    pub fn raw_text(&self) -> &str {
+        self.text()
+    }
+
     fn members(&self) -> &Map<String, Value> {
         static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
         self.tool().as_object().unwrap_or(&NOTHING)

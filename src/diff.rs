@@ -2,6 +2,35 @@
 //!
 //! `diff(baseline, candidate)` is pure: two sides in, a [`Report`] out. Rules explain, containment decides: a break that
 //! no validator confirms is never claimed, and what could not be decided is never called compatible.
+//!
+//! # In the tests of a server
+//!
+//! A saved `tools/list` answer is the baseline, what the server lists now the candidate:
+//!
+//! ```
+//! use toolpact::diff::{Assumption, Level, Side, diff};
+//!
+//! let baseline = r#"{"tools": [{
+//!     "name": "forecast",
+//!     "inputSchema": {"type": "object", "properties": {"units": {"enum": ["metric", "imperial"]}}}
+//! }]}"#;
+//! let candidate = r#"{"tools": [{
+//!     "name": "forecast",
+//!     "inputSchema": {"type": "object", "properties": {"units": {"enum": ["metric"]}}}
+//! }]}"#;
+//!
+//! let report = diff(&Side::read("tests/tools.json", baseline)?, &Side::read("now", candidate)?, Assumption::Declared);
+//!
+//! assert_eq!(report.verdict, Level::Breaking);
+//! // The call that worked and fails now.
+//! let (tool, finding) = report.findings().next().expect("something broke");
+//! let witness = finding.witness.as_ref().expect("and a call shows it");
+//! assert_eq!((tool.tool.as_str(), finding.rule.as_str()), ("forecast", "enum-value-removed"));
+//! assert_eq!(witness.value, serde_json::json!({"units": "imperial"}));
+//! # Ok::<(), toolpact::diff::SideError>(())
+//! ```
+//!
+//! In a test of one's own the last lines are one: `assert!(report.verdict < Level::Undecided, "{report:#?}")`.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod calls;
@@ -24,7 +53,11 @@ pub use finding::{
     ToolCalls, ToolReport, Verdict, Verdicts, Witness,
 };
 
-use crate::{contract::Contract, name::ServerName};
+use crate::{
+    contract::{Contract, ContractError},
+    name::ServerName,
+    snapshot::{self, FileError},
+};
 
 /// The version of the rules. It stands in every report, beside the canonicalisation policy, so that a verdict can be
 /// told from one that other rules gave.
@@ -38,6 +71,50 @@ pub struct Side {
     /// Servers with their contracts, in the server's order. A name of `None` is a list that does not say whose it is
     /// and takes the name of the other side's only server.
     pub servers: Vec<(Option<ServerName>, Vec<Contract>)>,
+}
+
+/// Why a text is no side.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SideError {
+    /// It is no tools list.
+    #[error("`{label}`: {error}")]
+    List {
+        /// How the side is called.
+        label: String,
+        /// What it is instead.
+        error: FileError,
+    },
+    /// One of its tools has no contract.
+    #[error("`{label}`: {error}")]
+    Tool {
+        /// How the side is called.
+        label: String,
+        /// What is wrong with the tool.
+        error: ContractError,
+    },
+}
+
+impl Side {
+    /// The one server of a saved `tools/list` answer: `{"tools":[…]}`, a JSON-RPC response around it, or a bare array.
+    /// `label` is how readers know it.
+    ///
+    /// # Errors
+    /// What the text is instead.
+    pub fn read(label: &str, text: &str) -> Result<Self, SideError> {
+        let label = label.to_owned();
+        let list = match snapshot::read_saved(text) {
+            Ok(list) => list,
+            Err(error) => return Err(SideError::List { label, error }),
+        };
+        let contracts: Result<Vec<Contract>, _> = list.tools.iter().map(Contract::of).collect();
+        match contracts {
+            Ok(contracts) => {
+                let server = list.server.and_then(|s| s.parse().ok());
+                Ok(Self { label, servers: vec![(server, contracts)] })
+            }
+            Err(error) => Err(SideError::Tool { label, error }),
+        }
+    }
 }
 
 /// Diffs two sides as the options say; the verdict under the other assumption is computed as well and stands in

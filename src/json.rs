@@ -148,6 +148,21 @@ pub fn is_plain(text: &str) -> bool {
     true
 }
 
+/// Characters that do not show: controls, and those that are invisible or reorder their neighbours. Whoever reads a text that others wrote is shown their code.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' // soft hyphen
+            | '\u{61c}' | '\u{200e}' | '\u{200f}' // marks of direction
+            | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // bidi embeddings, overrides, isolates
+            | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}' // zero width
+            | '\u{2028}' | '\u{2029}' // line and paragraph separators
+            | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' // fillers that show nothing
+            | '\u{fff9}'..='\u{fffb}' // interlinear annotation
+            | '\u{e0000}'..='\u{e007f}') // tags: a hidden copy of ASCII
+}
+
 /// Canonical bytes of a value, RFC 8785.
 #[must_use]
 pub fn canonical(value: &Value) -> Vec<u8> {

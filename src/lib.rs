@@ -11,6 +11,7 @@ pub mod access;
 pub mod catalog;
 pub mod contract;
 pub mod diff;
+pub mod gate;
 pub mod json;
 pub mod lint;
 pub mod name;

@@ -1,8 +1,8 @@
-//! The gate: does a candidate pass a policy against a baseline? Free functions, because CI asks without a database.
+//! What a gate judges: a candidate, listed; a baseline, narrowed; the policy that stands over it. Free functions, because CI
+//! asks without a database.
 //!
 //! Where a listing fails nothing is judged: "the server is down" must never read as "its tools were removed".
 
-use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
@@ -10,46 +10,11 @@ use super::{App, AppError, Kind, counts, view};
 use crate::{
     catalog::{CatalogVersion, Policy},
     contract::Contract,
-    diff::{Calls, Level, Options, Report, Side, diff_with_calls},
+    diff::{Calls, Options, Report, Side, diff_with_calls},
     mcp::{self, Limits, Source},
     name::{CatalogName, EnvironmentName, ServerName},
     snapshot::{Evidence, Listing, Outcome},
 };
-
-/// The answer of a gate.
-#[derive(Debug, Clone)]
-pub struct Gate {
-    /// Everything that changed.
-    pub report: Report,
-    /// The first finding that blocks; nothing where the candidate passes.
-    pub blocked: Option<Blocked>,
-}
-
-/// The finding that failed a gate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Blocked {
-    /// The rule.
-    pub rule: String,
-    /// The level of its finding.
-    pub level: Level,
-    /// The server; empty where neither side says.
-    pub server: String,
-    /// The tool.
-    pub tool: String,
-}
-
-/// Judges a report. Absolute findings block under every policy.
-#[must_use]
-pub fn gate(report: Report, policy: &Policy) -> Gate {
-    let blocked = policy.blocks(&report).map(|(tool, finding)| Blocked {
-        rule: finding.rule.clone(),
-        level: finding.level,
-        server: tool.server.clone(),
-        tool: tool.tool.clone(),
-    });
-    Gate { report, blocked }
-}
 
 /// Lists a server and reads the contracts of its tools. `label` names it to readers; the evidence tells where it left
 /// the protocol without hindering the listing.

@@ -30,6 +30,17 @@ use crate::{
     snapshot::{Listing, Outcome},
 };
 
+/// Lists the tools of a server that a file describes, without a database: its references are resolved from the environment
+/// of this process.
+///
+/// # Errors
+/// Where a reference says nothing.
+pub(super) async fn list_once(spec: &ServerSpec) -> Result<Listing, AppError> {
+    let (variables, tokens) = (|name: &str| std::env::var(name).ok(), mcp::Tokens::default());
+    let start = start::resolved(spec, &variables, &tokens).await.swap_remove(0);
+    Ok(start.map_err(|unasked| unasked.error)?.list_tools(spec, &mcp::Limits::default()).await)
+}
+
 /// The most contexts that one server is asked under: each is a listing.
 const MAX_CONTEXTS: usize = 16;
 /// The longest name of one, in bytes.

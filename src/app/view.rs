@@ -436,7 +436,7 @@ pub fn recorded_calls(label: &str, text: &str) -> Result<Calls, AppError> {
     })
 }
 
-fn saved(label: &str, text: &str) -> Result<(SavedList, Vec<Contract>), AppError> {
+pub(super) fn saved(label: &str, text: &str) -> Result<(SavedList, Vec<Contract>), AppError> {
     let saved = snapshot::read_saved(text).map_err(|e| {
         let code = match &e {
             FileError::Json(_) => "not-json",

@@ -4,9 +4,9 @@
 //! with nothing but `catalogVersion` and `tools` is a whole document; what a document leaves out is never invented when
 //! it is written again. Files are read and written elsewhere.
 
-mod node;
+pub(crate) mod node;
 mod policy;
-mod source;
+pub(crate) mod source;
 mod write;
 
 use std::collections::BTreeMap;
@@ -100,6 +100,15 @@ const DIGESTS: [&str; 4] = ["policy", "raw", "contract", "presentation"];
 /// # Errors
 /// The first thing that is wrong, with its place.
 pub fn read(text: &str) -> Result<Document, DocumentError> {
+    let root = tree(text)?;
+    document(&At::root(&root)).map_err(|fault| node::locate(text, fault))
+}
+
+/// The YAML of a document or of anything else that is read as strictly.
+///
+/// # Errors
+/// Where it is no YAML, or too large or nested too deep to be read.
+pub(crate) fn tree(text: &str) -> Result<Node, DocumentError> {
     let at_start = |message: String| DocumentError { line: 1, column: 1, message };
     if text.len() > MAX_BYTES {
         return Err(at_start(format!("the document has {} bytes, the limit is {MAX_BYTES}", text.len())));
@@ -107,7 +116,7 @@ pub fn read(text: &str) -> Result<Document, DocumentError> {
     if let Some(error) = too_many_brackets(text) {
         return Err(error);
     }
-    let root: Node = yaml::from_str(text).map_err(|e| {
+    yaml::from_str(text).map_err(|e| {
         let place = e.location();
         let whole = e.to_string();
         // The place is ours to print, in front.
@@ -117,8 +126,7 @@ pub fn read(text: &str) -> Result<Document, DocumentError> {
             column: place.as_ref().map_or(1, yaml::Location::column),
             message,
         }
-    })?;
-    document(&At::root(&root)).map_err(|fault| node::locate(text, fault))
+    })
 }
 
 impl Document {

@@ -1,5 +1,7 @@
 //! `gate`: passes or blocks a candidate. The one command that CI needs.
 
+use std::{env, io::IsTerminal, path::Path};
+
 use clap::ValueEnum;
 
 use super::{
@@ -7,47 +9,79 @@ use super::{
     context::{Access, Context, block_on},
     diff::{Assume, FormatPolicy, Shown},
     exit,
-    render::{Format, json, safe, text},
+    render::{
+        Format,
+        gate::{self as told, Baseline, Form, Told},
+        text::Style,
+    },
+    report::Report,
     side::{self, Named},
     source::{self, Chosen},
 };
 use crate::{
-    app::{AppError, check},
-    catalog::Policy,
-    diff::{Level, Side},
+    app::{
+        AppError, Clock, Kind, SystemClock, check,
+        tree::{self, Failed, Place, Target, Tree, Tried},
+    },
+    diff::{Calls, Level, Side},
+    gate::{Grounds, Judgement, Lock, Policy, judge, policy},
     name::ServerName,
     snapshot::Evidence,
 };
 
 /// Pass or block a server's tools against what callers rely on. Exit 0 passes, 1 blocked, 2 invalid, 3 could not run.
+///
+/// Without `--baseline` that is what `toolpact.lock` holds, and the servers are those of `toolpact.yaml`, of the lockfile
+/// itself, or of a file such as `.mcp.json`. `toolpact.yaml` says what blocks.
 #[derive(clap::Args)]
-#[command(override_usage = "toolpact gate --baseline FILE-or-REF [OPTIONS] -- COMMAND [ARGS]…\n       \
-                            toolpact gate --baseline FILE-or-REF [OPTIONS] --url URL [--header KEY=VALUE]…\n       \
-                            toolpact gate --baseline FILE-or-REF [OPTIONS] --file FILE")]
-#[command(group = clap::ArgGroup::new("candidate").args(["url", "file", "command"]).required(true))]
+#[command(override_usage = "toolpact gate [OPTIONS]\n       \
+                            toolpact gate [OPTIONS] -- COMMAND [ARGS]…\n       \
+                            toolpact gate [OPTIONS] --url URL [--header KEY=VALUE]…\n       \
+                            toolpact gate [OPTIONS] --file FILE\n       \
+                            toolpact gate --baseline FILE-or-REF [OPTIONS] …")]
 pub(super) struct Args {
-    /// What callers rely on: a file, an environment, `catalog@VERSION`, `server@latest` or `server@sha256:…`.
-    #[arg(long, value_name = "FILE-or-REF")]
-    baseline: String,
-    /// Which of the baseline's servers the candidate is; needed where the baseline holds several.
+    /// What callers rely on, where it is not the lockfile: a file, an environment, `catalog@VERSION`, `server@latest` or
+    /// `server@sha256:…`.
+    #[arg(long, value_name = "FILE-or-REF", conflicts_with = "lockfile")]
+    baseline: Option<String>,
+    /// The lockfile; `-` for stdin. Default: what `toolpact.yaml` says, or toolpact.lock.
+    #[arg(long, value_name = "FILE")]
+    lockfile: Option<String>,
+    /// The settings. Default: toolpact.yaml, where there is one.
+    #[arg(long, value_name = "FILE")]
+    config: Option<String>,
+    /// Which server the candidate is; or, of several that are found, the only one that is asked.
     #[arg(long, value_name = "NAME")]
     server: Option<ServerName>,
-    /// What callers are taken to send. Default: what the baseline's catalog says, otherwise `declared`.
+    /// What callers are taken to send. Default: what the policy says, otherwise `declared`.
     #[arg(long, value_enum)]
     assume: Option<Assume>,
-    /// The levels that block, comma-separated. Default: what the baseline's catalog says, otherwise
-    /// `breaking,undecided`. Absolute findings block whatever stands here.
-    #[arg(long, value_enum, value_name = "LEVELS", value_delimiter = ',')]
+    /// The least level that blocks; every worse one does as well. Default: what the policy says, otherwise `undecided`.
+    /// Absolute findings block whatever stands here.
+    #[arg(long, value_enum, value_name = "LEVEL", value_delimiter = ',')]
     fail_on: Option<Vec<Blocking>>,
-    /// What a `format` is taken for. Default: what the baseline's catalog says, otherwise `risky`.
+    /// What a `format` is taken for. Default: what the policy says, otherwise `risky`.
     #[arg(long, value_enum)]
     format_policy: Option<FormatPolicy>,
     /// How a witness is written.
     #[arg(long, value_enum, default_value_t)]
     witness: Shown,
-    /// How the answer is written.
+    /// How the answer is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Write the answer to a file as well: text, json, md, github, gitlab, sarif or junit; repeat for more. `-` is stdout,
+    /// in place of the text.
+    #[arg(long = "report", value_name = "FORMAT=PATH")]
+    reports: Vec<Report>,
+    /// Print nothing where it passes, and the last line alone where it does not.
+    #[arg(short, long)]
+    quiet: bool,
+    /// Say of every rule why it matters and what to do instead.
+    #[arg(long)]
+    explain: bool,
+    /// Print the JSON Schema of the JSON report, and judge nothing.
+    #[arg(long)]
+    schema: bool,
     #[command(flatten)]
     calls: calls::Args,
     #[command(flatten)]
@@ -79,57 +113,264 @@ impl Blocking {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
-    let source = args.source.required()?;
-    let file = match &source {
-        Chosen::File(path) => path,
-        Chosen::Live(_) => "",
+    if args.schema {
+        return Ok(told::json::SCHEMA.to_owned().into());
+    }
+    let stdout = args.stdout()?;
+    let told = match judged(args, context) {
+        Ok(told) => told,
+        // Programs that read the reports are told as well.
+        Err(error) => {
+            let told = Told::failure(error, args.baseline.as_deref().unwrap_or(crate::gate::lock::FILE));
+            args.write(&told)?;
+            return Err(only(told));
+        }
     };
-    side::stdin_once(&[&args.baseline, file, args.calls.file()])?;
+    args.write(&told)?;
+    // Nothing at all could be asked: an error like that of any command.
+    if told.judgement.is_none() && told.failed.len() == 1 && stdout == Form::Text {
+        return Err(only(told));
+    }
+    let exit = told.exit();
+    let text = match (args.quiet, exit) {
+        (true, exit::PASSED) => String::new(),
+        (true, _) => super::render::text::decision(&told, Style::of_stdout()),
+        (false, _) => {
+            let mut text = told::write(&told, stdout, Style::of_stdout())?;
+            if stdout == Form::Text && annotates(&args.reports) {
+                // Before the text: its last line stays the last.
+                text.insert_str(0, &told::annotations(&told));
+            }
+            text
+        }
+    };
+    Ok(Answer { text, exit })
+}
+
+/// Whether GitHub is to be told where things are: in its own runs, and where nobody asked for that in a file.
+fn annotates(reports: &[Report]) -> bool {
+    let on_github = env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true");
+    on_github && !std::io::stdout().is_terminal() && reports.iter().all(|r| r.form != Form::Github)
+}
+
+/// The one failure that there was.
+fn only(told: Told) -> AppError {
+    let failed = told.failed.into_iter().next().map(|f| *f.error);
+    failed.unwrap_or_else(|| {
+        AppError::new(Kind::Internal, "internal", "nothing was judged, and nothing failed")
+    })
+}
+
+impl Args {
+    /// What goes to standard output.
+    fn stdout(&self) -> Result<Form, AppError> {
+        let mut forms = self.reports.iter().filter(|r| r.is_to_stdout()).map(|r| r.form);
+        let refused = |cause: &str| {
+            Err(AppError::new(
+                Kind::Invalid,
+                "stdout-twice",
+                format!("stdout can hold one report, and {cause}"),
+            )
+            .help("write one of them to a file"))
+        };
+        match (forms.next(), forms.next(), self.format) {
+            (Some(_), Some(_), _) => refused("several are to go there"),
+            (Some(_), None, Format::Json) => refused("`--format json` goes there as well"),
+            (Some(form), None, Format::Text) => Ok(form),
+            (None, _, Format::Json) => Ok(Form::Json),
+            (None, _, Format::Text) => Ok(Form::Text),
+        }
+    }
+
+    /// Writes the reports that go to files: all that can be.
+    fn write(&self, told: &Told) -> Result<(), AppError> {
+        let mut written = Ok(());
+        for report in self.reports.iter().filter(|r| !r.is_to_stdout()) {
+            if let Err(error) = report.write(told) {
+                written = written.and(Err(error));
+            }
+        }
+        written
+    }
+
+    /// The policy, with what was said on the command line.
+    fn over(&self, mut policy: Policy) -> Policy {
+        if let Some(assume) = self.assume {
+            policy.assume = assume.into();
+        }
+        if let Some(formats) = self.format_policy {
+            policy.formats = formats.into();
+        }
+        if let Some(levels) = &self.fail_on {
+            let least = levels.iter().filter_map(|l| l.level()).min();
+            policy = policy.failing_on(policy::from(least));
+        }
+        policy
+    }
+}
+
+fn judged(args: &Args, context: &Context) -> Result<Told, AppError> {
+    let chosen = args.source.chosen()?;
+    let file = match &chosen {
+        Some(Chosen::File(path)) => path,
+        Some(Chosen::Live(_)) | None => "",
+    };
+    let baseline = args.baseline.as_deref().or(args.lockfile.as_deref()).unwrap_or_default();
+    side::stdin_once(&[baseline, file, args.calls.file()])?;
     // What is at hand first: a mistake in it should not cost the start of a server.
     let calls = args.calls.read()?;
-    let (baseline, mut policy) = baseline(args, context)?;
-    let baseline = check::of_server(baseline, args.server.as_ref())?;
-    if let Some(assume) = args.assume {
-        policy.assume = assume.into();
+    let tree = Tree::open(Path::new("."), args.config.as_deref())?;
+    match &args.baseline {
+        Some(baseline) => against(args, baseline, &tree, chosen, calls, context),
+        None => locked(args, &tree, chosen, &calls),
     }
-    if let Some(formats) = args.format_policy {
-        policy.formats = formats.into();
+}
+
+fn today() -> chrono::NaiveDate {
+    SystemClock.now().date_naive()
+}
+
+/// The servers of the tree against its lockfile.
+fn locked(args: &Args, tree: &Tree, chosen: Option<Chosen>, calls: &Calls) -> Result<Told, AppError> {
+    let path = tree.lockfile(args.lockfile.as_deref()).to_owned();
+    let text = match path.as_str() {
+        "-" => Some(side::text("-")?),
+        path => tree.lock_text(path)?,
+    };
+    let label = side::label(&path).to_owned();
+    let lock = tree::read_lock(&label, &text.ok_or_else(|| tree::no_lock(&path))?)?;
+    let mut targets = targets(args, tree, &lock, chosen)?;
+    if let Some(name) = &args.server {
+        targets.retain(|t| t.name.as_ref() == Some(name));
     }
-    if let Some(levels) = &args.fail_on {
-        policy.fail_on = levels.iter().filter_map(|l| l.level()).collect();
+    let names: Vec<_> = targets.iter().map(|t| (t.name.clone(), t.origin.clone())).collect();
+    tree::against(&lock, &label, &names)?;
+    let answers = asked(tree, targets)?;
+    let policy = args.over(tree.settings.policy.clone());
+    let mut tried = tree::tried(&lock, &label, answers, &policy, &tree.settings.waivers, calls, today());
+    tried.judgement = tried.judgement.map(|j| Judgement { report: args.witness.apply(j.report), ..j });
+    Ok(Told::of(tried, Baseline::Lock(label, lock), args.explain))
+}
+
+/// What is to be asked: what the command line names, or what the tree does.
+fn targets(args: &Args, tree: &Tree, lock: &Lock, chosen: Option<Chosen>) -> Result<Vec<Target>, AppError> {
+    let Some(chosen) = chosen else { return tree.servers(Some(lock)) };
+    let name = match (&args.server, lock.servers.as_slice()) {
+        (Some(name), _) => name.clone(),
+        (None, [only]) => only.name.clone(),
+        (None, several) => {
+            let known: Vec<String> = several.iter().map(|s| format!("`{}`", s.name)).collect();
+            let message = format!("the lockfile has {} servers, and one was given", several.len());
+            return Err(AppError::new(Kind::Invalid, "which-server", message)
+                .help(format!("say which of them it is with `--server NAME`: {}", known.join(", "))));
+        }
+    };
+    Ok(vec![Target::given(Some(name), place(chosen))])
+}
+
+pub(super) fn place(chosen: Chosen) -> Place {
+    match chosen {
+        Chosen::File(path) => Place::File(path),
+        Chosen::Live(source) => Place::Given(source),
     }
-    let (mut candidate, evidence) = candidate(&source, args.server.as_ref())?;
+}
+
+/// Asks servers; where all of them are files, without a runtime.
+pub(super) fn asked(
+    tree: &Tree,
+    targets: Vec<Target>,
+) -> Result<Vec<Result<tree::Listed, Failed>>, AppError> {
+    if targets.iter().all(|t| matches!(t.place, Place::File(_))) {
+        let read = |target: Target| match &target.place {
+            Place::File(path) if path == "-" => {
+                let name = target.name.clone();
+                let text = side::text("-");
+                text.and_then(|text| tree.read_text(target, "stdin", &text))
+                    .map_err(|error| Failed { name, error: Box::new(error) })
+            }
+            _ => tree::read(tree, target),
+        };
+        return Ok(targets.into_iter().map(read).collect());
+    }
+    block_on(async { Ok(tree::ask(tree, targets).await) })
+}
+
+/// One server against a baseline that is no lockfile.
+fn against(
+    args: &Args,
+    baseline: &str,
+    tree: &Tree,
+    chosen: Option<Chosen>,
+    calls: Calls,
+    context: &Context,
+) -> Result<Told, AppError> {
+    // What is wrong with the candidate is told before a database is opened.
+    let target = if chosen.is_none() { Some(only_target(args, tree)?) } else { None };
+    let (side, grounds) = grounds(args, baseline, tree, context)?;
+    let side = check::of_server(side, args.server.as_ref())?;
+    let (mut candidate, evidence) = match (&chosen, target) {
+        (Some(chosen), _) => candidate(chosen, args.server.as_ref())?,
+        (None, Some(target)) => found(tree, target)?,
+        (None, None) => args.source.required().and_then(|chosen| candidate(&chosen, None))?,
+    };
     if let (Some(server), [(name @ None, _)]) = (&args.server, candidate.servers.as_mut_slice()) {
         *name = Some(server.clone());
     }
     let label = candidate.label.clone();
-    let offline = side::offline(&args.baseline) && matches!(source, Chosen::File(_));
-    let report = args.witness.apply(side::diffed(baseline, candidate, policy.options(), calls, offline)?);
-    let gate = check::gate(report, &policy);
-    let text = match args.format {
-        Format::Text => {
-            // First, so that the decision stays the last line.
-            let mut out = String::new();
-            text::deviations(&mut out, &evidence);
-            if !out.is_empty() {
-                out = format!("listing: `{}` left the protocol\n{out}\n", safe::word(&label));
-            }
-            out + &text::gate(&gate, &policy, text::Style::of_stdout())
-        }
-        Format::Json => json::gate(&gate, &policy)?,
+    let offline = side::offline(baseline) && matches!(chosen, Some(Chosen::File(_)));
+    let report = side::diffed(side, candidate, grounds.policy.options(), calls, offline)?;
+    let judgement = judge(args.witness.apply(report), grounds, today());
+    let at = match side::named(baseline) {
+        Named::File(path) => Baseline::File(side::label(path).to_owned()),
+        Named::Reference(reference) => Baseline::Elsewhere(reference.to_owned()),
     };
-    Ok(Answer { text, exit: if gate.blocked.is_some() { exit::BLOCKED } else { exit::PASSED } })
+    let tried = Tried {
+        judgement: Some(judgement),
+        failed: Vec::new(),
+        evidence: vec![(label, evidence)],
+        outdated: Vec::new(),
+    };
+    Ok(Told::of(tried, at, args.explain))
 }
 
-fn baseline(args: &Args, context: &Context) -> Result<(Side, Policy), AppError> {
-    let baseline = side::read(&args.baseline, context)?;
-    let policy = match side::named(&args.baseline) {
-        Named::File(_) => Policy::default(),
+/// What callers rely on, and what blocks. What the database holds stands under the policy of its catalog alone: a repository
+/// does not soften what production demands.
+fn grounds(args: &Args, baseline: &str, tree: &Tree, context: &Context) -> Result<(Side, Grounds), AppError> {
+    let side = side::read(baseline, context)?;
+    let (policy, waivers) = match side::named(baseline) {
+        Named::File(_) => (tree.settings.policy.clone(), tree.settings.waivers.clone()),
         Named::Reference(reference) => {
-            context.with_app(Access::Read, async |app| app.policy_of(reference).await)?
+            let policy = context.with_app(Access::Read, async |app| app.policy_of(reference).await)?;
+            (policy.into(), Vec::new())
         }
     };
-    Ok((baseline, policy))
+    Ok((side, Grounds { policy: args.over(policy), waivers, ..Grounds::default() }))
+}
+
+/// The one server of the tree that a baseline of one server is held against.
+fn only_target(args: &Args, tree: &Tree) -> Result<Target, AppError> {
+    let mut targets = tree.servers(None)?;
+    if let Some(name) = &args.server {
+        targets.retain(|t| t.name.as_ref() == Some(name));
+    }
+    let names: Vec<String> = targets.iter().flat_map(|t| &t.name).map(|n| format!("`{n}`")).collect();
+    let (only, more) = (targets.pop(), !targets.is_empty());
+    only.filter(|_| !more).ok_or_else(|| {
+        let message = format!("{} servers are found here, and the baseline is held against one", names.len());
+        AppError::new(Kind::Invalid, "which-server", message)
+            .help(format!("say which with `--server NAME`: {}", names.join(", ")))
+    })
+}
+
+/// The same, listed.
+fn found(tree: &Tree, target: Target) -> Result<(Side, Evidence), AppError> {
+    let listed = asked(tree, vec![target])?.pop();
+    let listed = listed.unwrap_or_else(|| {
+        let error = AppError::new(Kind::Internal, "internal", "nobody was asked");
+        Err(Failed { name: None, error: Box::new(error) })
+    });
+    let listed = listed.map_err(|failed| *failed.error)?;
+    Ok((Side { label: listed.label, servers: vec![(None, listed.contracts)] }, listed.evidence))
 }
 
 /// What is judged, and how its listing went.

@@ -1,5 +1,6 @@
 //! Answers as text for people and as JSON for programs; the words are the same in both.
 
+pub(super) mod gate;
 pub(super) mod json;
 pub(super) mod safe;
 pub(super) mod text;

@@ -8,7 +8,7 @@ use std::{
 
 use super::context::{Access, Context, block_on};
 use crate::{
-    app::{AppError, Kind, check, view},
+    app::{AppError, Kind, check, tree, view},
     diff::{Calls, Options, Report, Side, diff_with_calls},
     snapshot::{Listing, MAX_FILE_BYTES},
 };
@@ -107,7 +107,11 @@ fn explained(reference: &str, mut error: AppError, context: &Context) -> AppErro
 
 /// Reads a saved answer.
 pub(super) fn file(path: &str) -> Result<Side, AppError> {
-    view::file_side(label(path), &text(path)?)
+    let text = text(path)?;
+    if crate::gate::lock::is_one(&text) {
+        return Ok(tree::read_lock(label(path), &text)?.side(label(path)));
+    }
+    view::file_side(label(path), &text)
 }
 
 /// Reads a saved answer to be recorded.

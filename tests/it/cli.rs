@@ -9,10 +9,12 @@ mod files;
 mod import;
 mod input;
 mod lint;
+mod lock;
 #[cfg(target_os = "linux")]
 mod memory;
 mod oauth;
 mod prune;
+mod reports;
 mod serve;
 mod story;
 mod surfaces;

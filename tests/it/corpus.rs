@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use serde_json::{Value, json};
-use toolpact::diff::{Assumption, Level, diff};
+use toolpact::{
+    diff::{Assumption, Level, Side, diff},
+    gate::{Grounds, Lock, LockedServer, judge, lock},
+};
 
 use crate::rules::side;
 
@@ -154,4 +157,68 @@ fn no_real_break_with_a_known_witness_is_called_compatible() {
     for (.., score) in &scores {
         assert!(score.missed.is_empty(), "{:?}", score.missed);
     }
+}
+
+/// How the releases of one server fare as pull requests.
+#[derive(Default)]
+struct Replayed {
+    releases: usize,
+    blocked: usize,
+    silent: usize,
+}
+
+#[test]
+fn releases_replayed_as_pull_requests_block_with_a_witness_or_are_silent() {
+    let Some(dir) = corpus() else { return };
+    // What people say of each change: the releases in order, and which of them break somebody.
+    let truth = fs::read_to_string(dir.join("truth.jsonl")).expect("the labels");
+    let mut releases: BTreeMap<(String, String, String), bool> = BTreeMap::new();
+    for line in truth.lines() {
+        let row: Value = serde_json::from_str(line).expect("a label");
+        let text = |k: &str| row[k].as_str().unwrap_or_default().to_owned();
+        let breaks = row["pragmatic"]["verdict"] == "breaking";
+        *releases.entry((text("server"), text("from"), text("to"))).or_default() |= breaks;
+    }
+    let today = "2026-11-30".parse().expect("a day");
+    let mut servers: BTreeMap<String, Replayed> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for ((server, from, to), breaks) in &releases {
+        let saved = |version: &str| {
+            let text =
+                fs::read_to_string(dir.join("servers").join(server).join(format!("{version}.json"))).ok()?;
+            toolpact::snapshot::read_saved(&text).ok().map(|list| list.tools)
+        };
+        let (Some(before), Some(after)) = (saved(from), saved(to)) else { continue };
+        let name: toolpact::name::ServerName = server.parse().expect("a name");
+        // Through the text of a lockfile, as in a repository.
+        let Ok(locked) = LockedServer::of(name.clone(), &before, None, today) else { continue };
+        let written = Lock { servers: vec![locked] }.write();
+        let locked = lock::read(&written).unwrap_or_else(|e| panic!("{server} {from}: {e}"));
+        let contracts: Result<Vec<_>, _> = after.iter().map(toolpact::contract::Contract::of).collect();
+        let Ok(contracts) = contracts else { continue };
+        let candidate = Side { label: to.clone(), servers: vec![(Some(name), contracts)] };
+        let report = diff(&locked.side("toolpact.lock"), &candidate, Assumption::Declared);
+        let judgement = judge(report, Grounds::default(), today);
+        let count = servers.entry(server.clone()).or_default();
+        count.releases += 1;
+        count.blocked += usize::from(judgement.blocked.is_some());
+        let all = || judgement.findings();
+        if all().all(|(_, f, _)| f.rule == "notation-changed") {
+            count.silent += 1;
+            if judgement.blocked.is_some() {
+                wrong.push(format!("{server} {from}..{to}: only notation changed, and it blocks"));
+            }
+        }
+        let shown = all().any(|(_, f, standing)| standing.blocks() && f.witness.is_some());
+        if *breaks && !shown {
+            wrong.push(format!("{server} {from}..{to}: a known break, and no witness"));
+        }
+    }
+    let (mut total, mut blocked) = (0, 0);
+    for (server, Replayed { releases, blocked: of_server, silent }) in &servers {
+        eprintln!("{server}: {of_server} of {releases} releases block, {silent} are silent");
+        (total, blocked) = (total + releases, blocked + of_server);
+    }
+    eprintln!("all: {blocked} of {total} releases block");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

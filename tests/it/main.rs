@@ -11,6 +11,7 @@ mod contract; // which texts have a contract, and which contracts are the same
 mod corpus; // real tool lists and labelled pairs, read where they are present
 mod documents; // catalog documents, version numbers, what a draft holds: pure, as tables
 mod flow; // the story: snapshot .. approve .. promote .. rollback, with its events and refusals
+mod gate; // what a gate in CI judges with: settings, waivers, announcements, versions, the lockfile's text
 mod hostile; // schemas that a hostile server may send: every diff ends, nothing panics
 mod lint; // what is wrong with a tool whatever it is compared with
 mod mcp; // the raw MCP client against servers that behave, misbehave and die; and the demo server

@@ -240,6 +240,12 @@ impl Start {
         self.told(listing, spec)
     }
 
+    /// Lists its tools alone.
+    pub(super) async fn list_tools(self, spec: &ServerSpec, limits: &Limits) -> Listing {
+        let listing = mcp::list_tools(&self.source, limits).await;
+        self.told(listing, spec)
+    }
+
     /// Follows the server; see [`mcp::changes`].
     pub(super) async fn follow(self, spec: &ServerSpec, known: &Known, listings: &Sender<Listing>) -> Ended {
         let limits = &known.under(&self.context);

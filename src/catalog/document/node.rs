@@ -12,7 +12,7 @@ use crate::catalog::suggest::did_you_mean;
 
 /// A YAML value, strictly read: keys are texts and stand once, tags are refused.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Null,
     Bool(bool),
     Integer(u64),
@@ -123,7 +123,7 @@ enum Step {
 
 /// Something wrong, at a path; [`locate`] finds its line.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     path: Vec<Step>,
     /// The key itself, not its value.
     at_key: bool,
@@ -131,13 +131,13 @@ pub(super) struct Fault {
 }
 
 /// A node and the path to it.
-pub(super) struct At<'d> {
-    pub(super) node: &'d Node,
+pub(crate) struct At<'d> {
+    pub(crate) node: &'d Node,
     path: Vec<Step>,
 }
 
 impl<'d> At<'d> {
-    pub(super) fn root(node: &'d Node) -> Self {
+    pub(crate) fn root(node: &'d Node) -> Self {
         Self { node, path: Vec::new() }
     }
 
@@ -148,12 +148,12 @@ impl<'d> At<'d> {
     }
 
     /// A fault of the value.
-    pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
+    pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
         Fault { path: self.path.clone(), at_key: false, message: message.into() }
     }
 
     /// A fault of the key that leads here.
-    pub(super) fn key_fault(&self, message: impl Into<String>) -> Fault {
+    pub(crate) fn key_fault(&self, message: impl Into<String>) -> Fault {
         Fault { path: self.path.clone(), at_key: true, message: message.into() }
     }
 
@@ -167,7 +167,7 @@ impl<'d> At<'d> {
     }
 
     /// The entries of a map that may have no other keys than these.
-    pub(super) fn fields(&self, what: &str, keys: &[&str]) -> Result<Fields<'d>, Fault> {
+    pub(crate) fn fields(&self, what: &str, keys: &[&str]) -> Result<Fields<'d>, Fault> {
         for (key, at) in self.entries(&format!("{what}: {}", listed(keys)))? {
             if !keys.contains(&key) {
                 let hint = did_you_mean(key, keys.iter().copied());
@@ -179,7 +179,7 @@ impl<'d> At<'d> {
     }
 
     /// The entries of a map.
-    pub(super) fn entries(&self, expected: &str) -> Result<Vec<(&'d str, Self)>, Fault> {
+    pub(crate) fn entries(&self, expected: &str) -> Result<Vec<(&'d str, Self)>, Fault> {
         match self.node {
             Node::Map(entries) => {
                 Ok(entries.iter().map(|(k, v)| (k.as_str(), self.below(Step::Key(k.clone()), v))).collect())
@@ -189,7 +189,7 @@ impl<'d> At<'d> {
     }
 
     /// The items of a list.
-    pub(super) fn list(&self, of: &str) -> Result<Vec<Self>, Fault> {
+    pub(crate) fn list(&self, of: &str) -> Result<Vec<Self>, Fault> {
         match self.node {
             Node::List(items) => {
                 Ok(items.iter().enumerate().map(|(i, v)| self.below(Step::Item(i), v)).collect())
@@ -199,7 +199,7 @@ impl<'d> At<'d> {
     }
 
     /// A text.
-    pub(super) fn text(&self, expected: &str) -> Result<&'d str, Fault> {
+    pub(crate) fn text(&self, expected: &str) -> Result<&'d str, Fault> {
         match self.node {
             Node::Text(text) => Ok(text),
             _ => Err(self.unexpected(expected)),
@@ -207,7 +207,7 @@ impl<'d> At<'d> {
     }
 
     /// A text, or an integer for what can be written as one, read as `T`.
-    pub(super) fn parse<T: FromStr<Err: fmt::Display>>(&self, expected: &str) -> Result<T, Fault> {
+    pub(crate) fn parse<T: FromStr<Err: fmt::Display>>(&self, expected: &str) -> Result<T, Fault> {
         let text = match self.node {
             Node::Text(text) => text.clone(),
             Node::Integer(n) => n.to_string(),
@@ -217,7 +217,7 @@ impl<'d> At<'d> {
     }
 
     /// A whole number from 0 to what a person would write.
-    pub(super) fn count(&self, expected: &str) -> Result<u32, Fault> {
+    pub(crate) fn count(&self, expected: &str) -> Result<u32, Fault> {
         const MOST: u64 = 100_000;
         match self.node {
             Node::Integer(n) => match u32::try_from(*n) {
@@ -229,7 +229,7 @@ impl<'d> At<'d> {
     }
 
     /// One of these words.
-    pub(super) fn word<T: Copy>(&self, words: &[T], as_str: fn(T) -> &'static str) -> Result<T, Fault> {
+    pub(crate) fn word<T: Copy>(&self, words: &[T], as_str: fn(T) -> &'static str) -> Result<T, Fault> {
         let all: Vec<&str> = words.iter().map(|w| as_str(*w)).collect();
         let text = self.text(&format!("one of {}", listed(&all)))?;
         words.iter().copied().find(|w| as_str(*w) == text).ok_or_else(|| {
@@ -240,14 +240,14 @@ impl<'d> At<'d> {
 }
 
 /// The entries of a map whose keys were checked.
-pub(super) struct Fields<'d> {
+pub(crate) struct Fields<'d> {
     at: At<'d>,
     what: String,
 }
 
 impl<'d> Fields<'d> {
     /// The value of a key, where it is there.
-    pub(super) fn get(&self, key: &str) -> Option<At<'d>> {
+    pub(crate) fn get(&self, key: &str) -> Option<At<'d>> {
         match self.at.node {
             Node::Map(entries) => {
                 entries.iter().find(|(k, _)| k == key).map(|(k, v)| self.at.below(Step::Key(k.clone()), v))
@@ -257,12 +257,12 @@ impl<'d> Fields<'d> {
     }
 
     /// The value of a key that has to be there.
-    pub(super) fn need(&self, key: &str) -> Result<At<'d>, Fault> {
+    pub(crate) fn need(&self, key: &str) -> Result<At<'d>, Fault> {
         self.get(key).ok_or_else(|| self.at.fault(format!("{} has no `{key}`", self.what)))
     }
 
     /// A fault of one of the keys.
-    pub(super) fn key_fault(&self, key: &str, message: &str) -> Fault {
+    pub(crate) fn key_fault(&self, key: &str, message: &str) -> Fault {
         self.get(key).map_or_else(|| self.at.fault(message), |at| at.key_fault(message))
     }
 }
@@ -273,7 +273,7 @@ fn listed(words: &[&str]) -> String {
 
 /// Line and column of a fault. The parser tells the place of an error only, so the document is read once more with a
 /// reader that fails on purpose where the path ends.
-pub(super) fn locate(text: &str, fault: Fault) -> DocumentError {
+pub(crate) fn locate(text: &str, fault: Fault) -> DocumentError {
     let reader = Follow { path: &fault.path, at_key: fault.at_key };
     let place = reader.deserialize(yaml::Deserializer::from_str(text)).err().and_then(|e| e.location());
     DocumentError {

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use super::node::{At, Fault, Fields, Node};
 use crate::catalog::server::{HttpTransport, OAuth, ServerSource, Symbolic};
 
+/// The keys that say it.
+pub(crate) const KEYS: [&str; 7] = ["command", "env", "cwd", "url", "headers", "transport", "oauth"];
+
 /// The source that a server's entry names, if it names one.
-pub(super) fn read(fields: &Fields<'_>) -> Result<Option<ServerSource>, Fault> {
+pub(crate) fn read(fields: &Fields<'_>) -> Result<Option<ServerSource>, Fault> {
     match (fields.get("command"), fields.get("url")) {
         (Some(_), Some(_)) => Err(fields.key_fault("url", "a server has either a `command` or a `url`")),
         (Some(command), None) => {

@@ -3,11 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    app::{
-        AppError, Kind,
-        check::{Blocked, Gate},
-    },
-    catalog::Policy,
+    app::{AppError, Kind},
     diff::Report,
     snapshot::SurfaceDiff,
 };
@@ -31,20 +27,4 @@ pub(in crate::cli) fn diff(report: &Report, surfaces: &[SurfaceDiff]) -> Result<
     }
     // Without any, the report as it stands.
     if surfaces.is_empty() { document(report) } else { document(&Shown { report, surfaces }) }
-}
-
-/// A gate's answer: the report, and before it how it was judged.
-pub(in crate::cli) fn gate(gate: &Gate, policy: &Policy) -> Result<String, AppError> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Judged<'a> {
-        passed: bool,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        blocked_by: Option<&'a Blocked>,
-        policy: &'a Policy,
-        #[serde(flatten)]
-        report: &'a Report,
-    }
-    let passed = gate.blocked.is_none();
-    document(&Judged { passed, blocked_by: gate.blocked.as_ref(), policy, report: &gate.report })
 }

@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::json::is_hidden;
+
 /// How much of a value or name is shown; a reader decides on less, and the JSON form has all of it.
 pub(in crate::cli) const SHOWN: usize = 160;
 
@@ -36,7 +38,7 @@ pub(in crate::cli) fn value(value: &Value) -> String {
 pub(in crate::cli) fn whole(value: &Value) -> String {
     let mut out = String::new();
     for c in value.to_string().chars() {
-        if is_unsafe(c) {
+        if is_hidden(c) {
             c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| _ = write!(out, "\\u{unit:04x}"));
         } else {
             out.push(c);
@@ -55,23 +57,9 @@ fn push(out: &mut String, c: char) {
         '\n' => out.push_str("\\n"),
         '\t' => out.push_str("\\t"),
         '\r' => out.push_str("\\r"),
-        c if is_unsafe(c) => _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
+        c if is_hidden(c) => _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
         c => out.push(c),
     }
-}
-
-/// Controls, and the characters that are invisible or reorder their neighbours.
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' // soft hyphen
-            | '\u{61c}' | '\u{200e}' | '\u{200f}' // marks of direction
-            | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // bidi embeddings, overrides, isolates
-            | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}' // zero width
-            | '\u{2028}' | '\u{2029}' // line and paragraph separators
-            | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' // fillers that show nothing
-            | '\u{fff9}'..='\u{fffb}' // interlinear annotation
-            | '\u{e0000}'..='\u{e007f}') // tags: a hidden copy of ASCII
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Worst first; what is compatible takes one line each; the last line of a gate names the rule that failed it.
 
 mod calls;
+mod gate;
 mod lint;
 
 use std::{
@@ -11,15 +12,12 @@ use std::{
     io::{self, IsTerminal},
 };
 
+pub(in crate::cli) use gate::{decision, gate};
 pub(in crate::cli) use lint::lint;
 
 use super::safe;
 use crate::{
-    app::{
-        AppError,
-        check::{Blocked, Gate},
-    },
-    catalog::Policy,
+    app::AppError,
     diff::{Assumption, Bump, Finding, Level, Origin, Report, Surface, ToolReport, Verdicts, Witness},
     snapshot::{Evidence, SurfaceDiff},
 };
@@ -34,6 +32,11 @@ impl Style {
     /// As standard output can show it.
     pub(in crate::cli) fn of_stdout() -> Self {
         Self { colour: io::stdout().is_terminal() && colour_wanted() }
+    }
+
+    /// Without colour, for files.
+    pub(in crate::cli) fn plain() -> Self {
+        Self { colour: false }
     }
 
     fn level(self, level: Level) -> String {
@@ -59,10 +62,16 @@ pub(in crate::cli) fn colour_wanted() -> bool {
 
 /// A diff.
 pub(in crate::cli) fn report(report: &Report, style: Style) -> String {
+    let found = report.findings().filter(|(_, f)| f.level != Level::Compatible);
     let mut out = String::new();
-    for (tool, finding) in report.findings().filter(|(_, f)| f.level != Level::Compatible) {
-        in_full(&mut out, tool, finding, style);
+    for (tool, finding) in found {
+        in_full(&mut out, tool, finding, &Beside::of(tool, finding), style);
     }
+    rest(out, report, style)
+}
+
+/// What is compatible, and the summary, below what is told in full.
+fn rest(mut out: String, report: &Report, style: Style) -> String {
     let (notation, others): (Vec<&ToolReport>, Vec<_>) = report.tools.iter().partition(|t| t.is_notation());
     for tool in others {
         compatible(&mut out, tool, style);
@@ -93,28 +102,6 @@ pub(in crate::cli) fn surfaces(out: &mut String, surfaces: &[SurfaceDiff]) {
             }
         }
     }
-}
-
-/// A gate: the report, and as its last line the decision.
-pub(in crate::cli) fn gate(gate: &Gate, policy: &Policy, style: Style) -> String {
-    let mut out = report(&gate.report, style);
-    match &gate.blocked {
-        None => {
-            let levels = policy.fail_on.iter().map(|l| l.as_str()).collect::<Vec<_>>().join(", ");
-            let levels = if levels.is_empty() { "absolute findings only".to_owned() } else { levels };
-            _ = writeln!(out, "gate: {} (blocks: {levels})", style.painted("passed", "1;32"));
-        }
-        Some(Blocked { rule, level, server, tool }) => {
-            let tool = name(server, tool);
-            let blocking = gate.report.findings().filter(|(_, f)| policy.blocks_finding(f)).count();
-            let more = match blocking.saturating_sub(1) {
-                0 => String::new(),
-                more => format!(", and {more} more"),
-            };
-            _ = writeln!(out, "gate: {} by {rule} ({level}): {tool}{more}", style.painted("blocked", "1;31"));
-        }
-    }
-    out
 }
 
 /// An error as it stands on stderr.
@@ -170,6 +157,11 @@ pub(in crate::cli) fn deviations(out: &mut String, evidence: &Evidence) {
 /// How much of a dead server's stderr is shown: a stack trace's end.
 const STDERR_LINES: usize = 8;
 
+/// `1 tool`, `3 tools`.
+pub(in crate::cli) fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
 fn name(server: &str, tool: &str) -> String {
     match server {
         "" => format!("tool `{}`", safe::word(tool)),
@@ -220,7 +212,23 @@ fn compatible(out: &mut String, tool: &ToolReport, style: Style) {
     }
 }
 
-fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style) {
+/// What is told of a finding that it does not say itself.
+#[derive(Default)]
+struct Beside {
+    /// What its tool or server has to be called from now on.
+    needs: Option<String>,
+    /// Further rows.
+    rows: Vec<(&'static str, String)>,
+}
+
+impl Beside {
+    fn of(tool: &ToolReport, finding: &Finding) -> Self {
+        let major = finding.level == Level::Breaking && tool.required_bump == Bump::Major;
+        Self { needs: major.then(|| "a major contractVersion".to_owned()), rows: Vec::new() }
+    }
+}
+
+fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, beside: &Beside, style: Style) {
     _ = writeln!(out, "{}: {}", style.level(finding.level), sentence(&tool.server, &tool.tool, finding));
     let at = match finding.pointer.as_str() {
         "" => String::new(),
@@ -231,8 +239,11 @@ fn in_full(out: &mut String, tool: &ToolReport, finding: &Finding, style: Style)
     if let Some(found) = &finding.witness {
         witness(out, finding.surface, found);
     }
-    if finding.level == Level::Breaking && tool.required_bump == Bump::Major {
-        row(out, "needs", "a major contractVersion");
+    if let Some(needs) = &beside.needs {
+        row(out, "needs", needs);
+    }
+    for (what, text) in &beside.rows {
+        row(out, what, text);
     }
     explained(out, finding);
 }
@@ -415,17 +426,8 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_gate_says_what_broke_the_proof_and_what_to_do() {
-        let policy = Policy::default();
-        let report = sample();
-        let blocked = policy.blocks(&report).map(|(t, f)| Blocked {
-            rule: f.rule.clone(),
-            level: f.level,
-            server: t.server.clone(),
-            tool: t.tool.clone(),
-        });
-        let gated = Gate { report, blocked };
-        insta::assert_snapshot!(gate(&gated, &policy, Style { colour: false }), @r#"
+    fn a_break_is_told_with_its_proof_and_what_to_do() {
+        insta::assert_snapshot!(report(&sample(), Style { colour: false }), @r#"
         breaking: tool `search_issues` on server `github`: no longer accepts "all"
           rule     enum-value-removed (input)  at /properties/state/enum
           was      ["open","closed","all"]      now ["open","closed"]
@@ -437,7 +439,6 @@ mod tests {
 
         breaking: 1 breaking, 1 compatible; 2 of 12 tools differ between production and node server.js
           required bump: major; assumption: declared (callers send only what the baseline declares)
-        gate: blocked by enum-value-removed (breaking): tool `search_issues` on server `github`
         "#);
     }
 

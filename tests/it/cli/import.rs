@@ -93,7 +93,7 @@ fn what_cannot_be_imported_says_why() {
         (&["snapshot", "--all"], INVALID, "no server is registered"),
         (&["snapshot", "--all", "a"], INVALID, "cannot be used with"),
         (&["snapshot", "--all", "--jobs", "0"], INVALID, "expected a number from 1 to 512"),
-        (&["gate", "--baseline", "good.json"], INVALID, "--url <URL>"),
+        (&["gate", "--baseline", "good.json"], INVALID, "`--url URL`"),
     ] {
         let ended = user.run(args).code(code);
         assert!(ended.stderr.contains(part), "{args:?}: no {part:?} in\n{}", ended.stderr);
