@@ -4,6 +4,7 @@
 //! they fail.
 
 mod conformance;
+mod examples;
 mod wire;
 
 use std::{
