@@ -85,6 +85,20 @@ fn releases() {
     }
 }
 
+/// A cold gate of a saved answer against a lockfile, as a pre-commit hook runs it.
+fn gate(folder: &Path, before: &Path, changed: usize, after: &Path) {
+    let toolpact = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolpact"));
+        command.current_dir(folder);
+        command
+    };
+    let mut lock = toolpact();
+    lock.args(["lock", "--update", "--server", "s", "--file"]).arg(before);
+    timed(&mut lock);
+    let times = (0..ROUNDS).map(|_| timed(toolpact().args(["gate", "--file"]).arg(after))).collect();
+    println!("119 tools, {changed} from the next release: gate --file {:.1} ms", median(times));
+}
+
 fn main() {
     let dir = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: String| {
@@ -96,6 +110,7 @@ fn main() {
     for changed in [0, 5, 20, TOOLS] {
         let after = write("after.json", list("release-2", changed, "release-3"));
         compare(&format!("119 tools, {changed} from the next release"), &before, &after);
+        gate(dir.path(), &before, changed, &after);
     }
     releases();
     let toolpact = env!("CARGO_BIN_EXE_toolpact");
