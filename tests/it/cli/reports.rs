@@ -136,7 +136,9 @@ fn what_a_server_wrote_stays_text_in_every_report() {
 fn sarif_is_what_its_official_schema_says() {
     let path = "node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json";
     let Some(path) = crate::real::installed("jest-sarif-1.0.0-beta.0", path) else { return };
-    let schema: Value = serde_json::from_str(&fs::read_to_string(path).expect("a file")).expect("JSON");
+    // A stray bracket makes a pattern of it none in ECMA-262's strict reading.
+    let text = fs::read_to_string(path).expect("a file").replace("[a-zA-Z]{2}]?$", "[a-zA-Z]{2}$");
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
     let schema = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
     let user = locked();
     let breaking = recorded("orders-3-breaking.json");
