@@ -9,6 +9,7 @@ pub mod token;
 
 use std::{collections::BTreeSet, fmt};
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{CatalogName, EnvironmentName, TeamName};
@@ -38,6 +39,12 @@ impl CallerKind {
             Self::Agent => "agent",
         }
     }
+}
+
+/// Whose doing something is: a pipeline or an agent of somebody is that person's hand (`ci:ann` is `ann`'s).
+#[must_use]
+pub fn person(actor: &str) -> &str {
+    ["ci:", "agent:"].iter().find_map(|kind| actor.strip_prefix(kind)).unwrap_or(actor)
 }
 
 impl fmt::Display for CallerKind {
@@ -250,6 +257,8 @@ pub struct Caller {
     pub auth: Auth,
     /// For whom it says that it acts; a claim that proves nothing.
     pub on_behalf_of: Option<String>,
+    /// When what it showed is good no more, where that has an end.
+    pub until: Option<DateTime<Utc>>,
 }
 
 impl Caller {
@@ -263,6 +272,7 @@ impl Caller {
             scope: Scope::default(),
             auth: Auth::Local,
             on_behalf_of: None,
+            until: None,
         }
     }
 

@@ -33,6 +33,7 @@ pub use server::{ServerSource, ServerSpec};
 pub use version::{CatalogVersion, ContractVersion};
 
 use crate::{
+    access,
     contract::Digests,
     diff::{Report, Verdict},
     json::Digest,
@@ -345,10 +346,13 @@ impl Draft {
         std::iter::once(&self.report).chain(&self.earlier)
     }
 
-    /// Whether this person had a part in what it holds.
+    /// Whether this person had a part in what it holds, by their own hand or by that of a pipeline or agent of theirs.
     #[must_use]
     pub fn is_author(&self, actor: &str) -> bool {
-        self.created_by == actor || self.edited_by.iter().any(|editor| editor == actor)
+        let person = access::person(actor);
+        std::iter::once(&self.created_by)
+            .chain(&self.edited_by)
+            .any(|author| access::person(author) == person)
     }
 }
 

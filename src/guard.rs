@@ -214,8 +214,8 @@ impl FromRequestParts<App> for Acting {
             None => Arc::clone(caller),
         };
         let actor = caller.name.clone();
-        let key =
-            parts.headers.get("idempotency-key").and_then(|key| key.to_str().ok()).map(ToOwned::to_owned);
+        let key = parts.headers.get("idempotency-key").filter(|key| (1..=128).contains(&key.len()));
+        let key = key.and_then(|key| key.to_str().ok()).map(ToOwned::to_owned);
         let by = By { caller, request: request_id::current(), idempotency_key: key };
         Ok(Self { app: app.acting(by), actor })
     }

@@ -40,7 +40,7 @@ use axum::{
     extract::{DefaultBodyLimit, Request, State},
     http::Method,
     middleware::{Next, from_fn, from_fn_with_state},
-    response::Response,
+    response::{IntoResponse as _, Response},
     routing::{any, get},
 };
 use utoipa_axum::{router::UtoipaMethodRouterExt as _, routes};
@@ -96,7 +96,7 @@ pub fn needs() -> &'static [Row] {
 
 /// The table, grouped by caller.
 fn routes() -> Routes {
-    const ADMINISTER: Need = Right(Administer, Nothing);
+    const ADMINISTER: Need = Right(Administer, Everything);
     let everything = Right(Read, Everything);
     let catalog = Right(Read, Catalog);
     let judge = Right(Read, Nothing);
@@ -150,8 +150,8 @@ fn routes() -> Routes {
         .at(Anybody, routes!(tokens::create_token))
         .at(Anybody, routes!(tokens::get_token))
         .at(Anybody, routes!(tokens::revoke_token))
-        .at(Right(Read, Nothing), routes!(teams::list_teams))
-        .at(Right(Read, Nothing), routes!(teams::get_team))
+        .at(everything, routes!(teams::list_teams))
+        .at(everything, routes!(teams::get_team))
         .at(ADMINISTER, routes!(teams::put_team))
         .at(ADMINISTER, routes!(teams::remove_team))
         .at(ADMINISTER, routes!(webhooks::list_webhooks))
@@ -170,6 +170,15 @@ fn routes() -> Routes {
 
 /// A POST with a key is answered once, and what is read is left out where the caller has it.
 async fn once_or_not_at_all(State(app): State<App>, request: Request, next: Next) -> Response {
+    // What writes nothing is done again as well as told again, and its answers are large.
+    let path = request.uri().path();
+    let judges = matches!(path, "/api/v1/diff" | "/api/v1/verify") || path.ends_with("/preflight");
+    if *request.method() == Method::POST && judges {
+        return match idempotency::key(request.headers()) {
+            Ok(_) => next.run(request).await,
+            Err(e) => e.into_response(),
+        };
+    }
     if *request.method() == Method::POST {
         return idempotency::once(State((app, most_bytes)), request, next).await;
     }

@@ -120,9 +120,9 @@ fn pages() -> Pages {
         // Signing in and out.
         .page(Nobody, "/login", get(session::show_login))
         .form(Nobody, "/login", post(session::sign_in))
-        .page(Nobody, "/login/link", get(session::follow_link))
-        .page(Nobody, "/login/oidc", get(session::begin_oidc))
-        .page(Nobody, "/login/oidc/callback", get(session::finish_oidc))
+        .page(Nobody, "/login/link", get(session::follow_link).head(error::wrong_method))
+        .page(Nobody, "/login/oidc", get(session::begin_oidc).head(error::wrong_method))
+        .page(Nobody, "/login/oidc/callback", get(session::finish_oidc).head(error::wrong_method))
         .form(Nobody, "/logout", post(session::sign_out))
         // What the page that signs people in is made of.
         .page(Nobody, "/assets/app.css", get(assets::get_stylesheet))

@@ -14,8 +14,10 @@ CREATE TABLE tokens (
     last_used_at TEXT COLLATE "C",
     revoked_by   TEXT COLLATE "C",
     revoked_at   TEXT COLLATE "C",
+    parent       TEXT COLLATE "C" REFERENCES tokens (id),
     CHECK ((revoked_by IS NULL) = (revoked_at IS NULL))
 );
+CREATE INDEX tokens_by_parent ON tokens (parent);
 CREATE INDEX tokens_by_time ON tokens (created_at, id);
 
 -- Signed in with a token, whose rights are looked up each time, or through an issuer, which said them then.

@@ -14,8 +14,10 @@ CREATE TABLE tokens (
     last_used_at TEXT,
     revoked_by   TEXT,
     revoked_at   TEXT,
+    parent       TEXT REFERENCES tokens (id),
     CHECK ((revoked_by IS NULL) = (revoked_at IS NULL))
 );
+CREATE INDEX tokens_by_parent ON tokens (parent);
 CREATE INDEX tokens_by_time ON tokens (created_at, id);
 
 -- Signed in with a token, whose rights are looked up each time, or through an issuer, which said them then.

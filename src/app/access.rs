@@ -10,7 +10,10 @@ pub mod tokens;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -20,6 +23,7 @@ pub use crate::access::{Auth, Caller, CallerKind, Lacks, Object, Refusal, Right,
 use crate::{
     catalog::event::Origin,
     json::Digest,
+    name::{CatalogName, EnvironmentName},
     store::{Owned, Session, Token},
 };
 
@@ -57,19 +61,32 @@ impl By {
 
 /// Callers that were looked up a moment ago, by the digest of what they showed.
 #[derive(Default)]
-pub(super) struct Known(Mutex<HashMap<Digest, Remembered>>);
+pub(super) struct Known {
+    table: Mutex<HashMap<Digest, Remembered>>,
+    /// Grows when something is taken back: what was read before is not remembered any more.
+    forgotten: AtomicU64,
+}
 
 /// Until when, and who.
 type Remembered = (DateTime<Utc>, Arc<Caller>);
 
 impl Known {
     fn get(&self, digest: &Digest, now: DateTime<Utc>) -> Option<Arc<Caller>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(digest).filter(|(until, _)| now < *until).map(|(_, caller)| Arc::clone(caller))
     }
 
-    fn put(&self, digest: Digest, until: DateTime<Utc>, caller: &Arc<Caller>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// How often something was taken back; asked for before a caller is looked up.
+    fn forgotten(&self) -> u64 {
+        self.forgotten.load(Ordering::SeqCst)
+    }
+
+    /// Remembers a caller who was looked up after so much was taken back.
+    fn put(&self, forgotten: u64, digest: Digest, until: DateTime<Utc>, caller: &Arc<Caller>) {
+        let mut known = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.forgotten() != forgotten {
+            return;
+        }
         if known.len() >= MOST_REMEMBERED {
             known.clear();
         }
@@ -77,7 +94,9 @@ impl Known {
     }
 
     fn forget(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut known = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        self.forgotten.fetch_add(1, Ordering::SeqCst);
+        known.clear();
     }
 }
 
@@ -106,6 +125,7 @@ impl App {
         if let Some(caller) = self.known.get(&digest, now) {
             return Ok(Some(caller));
         }
+        let forgotten = self.known.forgotten();
         let Some(token) = self.store.token_of(&digest).await?.filter(|token| is_valid(token, now)) else {
             return Ok(None);
         };
@@ -116,7 +136,7 @@ impl App {
         }
         let until = token.expires_at.map_or(now + REMEMBERED, |end| end.min(now + REMEMBERED));
         let caller = Arc::new(holder(token, Auth::Token));
-        self.known.put(digest, until, &caller);
+        self.known.put(forgotten, digest, until, &caller);
         Ok(Some(caller))
     }
 
@@ -125,8 +145,48 @@ impl App {
         self.caller().map_or(Ok(()), |caller| Ok(caller.may(right, object)?))
     }
 
+    /// Refuses what the caller may not do to everything there is.
+    pub(super) fn permit_whole(&self, right: Right) -> Result<(), AppError> {
+        let Some(caller) = self.caller() else { return Ok(()) };
+        caller.has(right)?;
+        if caller.scope.is_everything() { Ok(()) } else { Err(caller.beyond_scope(right).into()) }
+    }
+
+    /// The same for what holds in all environments of a catalog, or in this one.
+    pub(super) fn permit_in_all(
+        &self,
+        right: Right,
+        catalog: &CatalogName,
+        environment: Option<&EnvironmentName>,
+    ) -> Result<(), AppError> {
+        self.permit(right, Object { catalog: Some(catalog), environment })?;
+        match self.caller() {
+            Some(caller) if environment.is_none() && caller.scope.environments.is_some() => {
+                Err(caller.beyond_scope(right).into())
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether the caller is who they were, still: what they showed was not taken back and has not ended.
+    ///
+    /// A session without a token cannot be asked for from here: until it ends, it is good.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn is_good_still(&self) -> Result<bool, AppError> {
+        let Some(caller) = self.caller() else { return Ok(true) };
+        let now = self.now();
+        Ok(match &caller.auth {
+            Auth::Token(id) | Auth::Session(id) => {
+                self.store.token(id).await?.is_some_and(|token| is_valid(&token, now))
+            }
+            Auth::Oidc(_) | Auth::Link | Auth::Local => caller.until.is_none_or(|end| now < end),
+        })
+    }
+
     /// The same for a decision on what a catalog holds, which is its owners' where a team owns it.
-    pub(super) async fn permit_decision(&self, catalog: &crate::name::CatalogName) -> Result<(), AppError> {
+    pub(super) async fn permit_decision(&self, catalog: &CatalogName) -> Result<(), AppError> {
         let Some(caller) = self.caller() else { return Ok(()) };
         caller.may(Right::Review, Object::catalog(catalog))?;
         let Some(team) = self.store.owner(Owned::Catalog, catalog.as_str()).await? else { return Ok(()) };
@@ -158,6 +218,7 @@ fn holder(token: Token, auth: impl FnOnce(String) -> Auth) -> Caller {
         scope: token.scope,
         auth: auth(token.id),
         on_behalf_of: None,
+        until: token.expires_at,
     }
 }
 
@@ -178,6 +239,7 @@ fn signed_in(session: Session) -> Caller {
         scope: Scope::default(),
         auth: session.issuer.map_or(Auth::Link, Auth::Oidc),
         on_behalf_of: None,
+        until: Some(session.expires_at),
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     App, AppError, Kind, TRIES,
-    access::{Object, Right},
+    access::Right,
     review::busy,
     servers,
     view::{Applied, CatalogPage, CatalogSummary, SHOWN},
@@ -63,7 +63,7 @@ impl App {
                 invalid(format!("{name}: {e}")).help("name the catalog in the document: `catalog: NAME`")
             })?,
         };
-        self.permit(Right::Configure, Object::catalog(&catalog))?;
+        self.permit_in_all(Right::Configure, &catalog, None)?;
         let mut registered = Vec::new();
         for _ in 0..TRIES {
             let tried = self.try_apply((name, &document), &catalog, how, &mut registered, actor).await?;
@@ -146,7 +146,7 @@ impl App {
         seen: Option<&Digest>,
         actor: &str,
     ) -> Result<Catalog, AppError> {
-        self.permit(Right::Configure, Object::catalog(&settings.name))?;
+        self.permit_in_all(Right::Configure, &settings.name, None)?;
         for _ in 0..TRIES {
             if let Some(set) = self.try_put(&settings, seen, actor).await? {
                 return Ok(set);
@@ -323,6 +323,12 @@ impl App {
     pub(super) async fn chosen_catalog(&self, name: Option<&CatalogName>) -> Result<CatalogName, AppError> {
         if let Some(name) = name {
             return Ok(self.known_catalog(name).await?.name);
+        }
+        if let Some(catalogs) = self.caller().and_then(|caller| caller.scope.catalogs.as_ref()) {
+            // What there is outside of a scope is not told.
+            let names: Vec<&str> = catalogs.iter().map(CatalogName::as_str).collect();
+            return Err(AppError::new(Kind::Invalid, "catalog-needed", "a catalog has to be named")
+                .help(format!("name one of your scope: {}", names.join(", "))));
         }
         let mut all = self.store.catalogs().await?;
         match (all.pop(), all.len()) {

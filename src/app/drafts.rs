@@ -272,6 +272,8 @@ impl App {
             }
         }
         if before.as_ref() != Some(&catalog) {
+            // What a catalog holds is a setting of it, whoever makes the draft.
+            self.permit_in_all(Right::Configure, name, None)?;
             // Before anything is written: a name that nothing was recorded of is a slip of the hand.
             self.releases(&catalog).await?;
             let data = settings(before.as_ref(), &catalog);

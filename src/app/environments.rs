@@ -57,6 +57,7 @@ impl App {
     /// # Errors
     /// Where the version is not held, several are and none is named, or the caller saw another generation.
     pub async fn release_hold(&self, request: &ReleaseRequest) -> Result<(), AppError> {
+        self.permit_move(Right::Promote, &request.environment, request.catalog.as_ref()).await?;
         let key = keyed(request.idempotency_key.as_deref(), || release_fingerprint(request))?;
         match (self.try_release(request, key.clone()).await, key) {
             // A retry finds nothing held any more, or the pointer moved since.
@@ -69,7 +70,6 @@ impl App {
         let ReleaseRequest { environment, version, generation, .. } = request;
         let (version, generation) = (*version, *generation);
         let why = reason(&request.reason)?;
-        self.permit_move(Right::Promote, environment, request.catalog.as_ref()).await?;
         let catalog = self.chosen_catalog(request.catalog.as_ref()).await?;
         let pointer = self.store.pointer(environment, &catalog).await?;
         let Some(pointer) = pointer else { return Err(self.never_used(environment, &catalog).await?) };

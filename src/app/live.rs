@@ -49,6 +49,11 @@ impl App {
         environment: &EnvironmentName,
         catalog: Option<&CatalogName>,
     ) -> Result<EnvironmentPointer, AppError> {
+        // What lies outside of a scope is neither told nor counted.
+        self.permit(Right::Read, Object { catalog, environment: Some(environment) })?;
+        if catalog.is_none() && self.caller().is_some_and(|caller| caller.scope.catalogs.is_some()) {
+            self.chosen_catalog(None).await?;
+        }
         let pointer = self.live_pointer(environment, catalog).await?;
         self.permit_reading(&pointer)?;
         Ok(pointer)

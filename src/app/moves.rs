@@ -52,6 +52,14 @@ impl App {
     }
 
     async fn move_to(&self, kind: MoveKind, request: &MoveRequest) -> Result<Move, AppError> {
+        no_emergency(kind, request)?;
+        let right = match kind {
+            // Whoever overrides the gates opens what they close.
+            MoveKind::Rollback if !request.overrides.emergency => Right::RollBack,
+            MoveKind::Rollback | MoveKind::Promote => Right::Promote,
+        };
+        // Before anything else: what was answered before is not told to whoever may not ask.
+        self.permit_move(right, &request.environment, request.catalog.as_ref()).await?;
         let key = keyed(request.idempotency_key.as_deref(), || fingerprint(kind, request))?;
         match (self.try_move(kind, request, key.clone()).await, key) {
             // A retry finds the pointer moved by the first try, so what it asks for may make no sense any more.
@@ -80,13 +88,6 @@ impl App {
         key: Option<Idempotency>,
     ) -> Result<Move, AppError> {
         let why = reason(&request.reason)?;
-        no_emergency(kind, request)?;
-        let right = match kind {
-            // Whoever overrides the gates opens what they close.
-            MoveKind::Rollback if !request.overrides.emergency => Right::RollBack,
-            MoveKind::Rollback | MoveKind::Promote => Right::Promote,
-        };
-        self.permit_move(right, &request.environment, request.catalog.as_ref()).await?;
         for _ in 0..TRIES {
             let (preflight, basis) = self.examined(kind, request).await?;
             if let Some(gate) = preflight.gates.iter().find(|gate| gate.blocks()) {
@@ -163,9 +164,8 @@ impl App {
         environment: &EnvironmentName,
         catalog: Option<&CatalogName>,
     ) -> Result<(), AppError> {
-        if self.caller().is_none() {
-            return Ok(());
-        }
+        let Some(caller) = self.caller() else { return Ok(()) };
+        caller.may(right, Object { catalog, environment: Some(environment) })?;
         let catalog = self.chosen_catalog(catalog).await?;
         self.permit(right, Object { catalog: Some(&catalog), environment: Some(environment) })
     }

@@ -4,10 +4,7 @@ use chrono::TimeDelta;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{
-    App, AppError, Kind,
-    access::{Object, Right},
-};
+use super::{App, AppError, Kind, access::Right};
 use crate::store::{Forgettable, Keep, PruneBatch, Pruned, StoreError};
 
 /// How many rows a transaction deletes of each kind: others wait no longer than that takes.
@@ -48,7 +45,7 @@ impl App {
     /// # Errors
     /// Where the store fails, or so much is decided meanwhile that no batch fits between.
     pub async fn prune(&self, rules: &KeepRules, actor: &str) -> Result<Pruned, AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         let keep = self.kept_by(rules)?;
         let mut all = Pruned::default();
         for _ in 0..LOOKS {

@@ -15,7 +15,7 @@ pub(super) use start::Variables;
 
 use super::{
     App, AppError, Kind,
-    access::{Object, Right},
+    access::Right,
     view::{Drift, Recorded, SplitView},
 };
 use crate::{
@@ -122,7 +122,7 @@ impl App {
     /// # Errors
     /// Where nobody registered it.
     pub async fn remove_server(&self, name: &ServerName, actor: &str) -> Result<(), AppError> {
-        self.permit(Right::Configure, Object::default())?;
+        self.permit_whole(Right::Configure)?;
         let spec = self.registered_server(name).await?;
         let data = json!({ "source": shown(&spec.source) });
         let event = self.event(actor, "server.removed", format!("server/{name}"), data);

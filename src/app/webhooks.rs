@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     App, AppError, Kind,
-    access::{Object, Right},
+    access::Right,
     lists::{Page, Slice},
 };
 use crate::{
@@ -100,7 +100,7 @@ impl App {
     /// # Errors
     /// Where the name is taken, or the URL or the secret can never be used.
     pub async fn add_webhook(&self, new: NewWebhook, actor: &str) -> Result<WithSecret, AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         let NewWebhook { name, url, shape, filter, secret } = new;
         checked_url(&url)?;
         checked_filter(&filter)?;
@@ -136,7 +136,7 @@ impl App {
         change: WebhookChange,
         actor: &str,
     ) -> Result<Webhook, AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         let mut webhook = seen.clone();
         if let Some(url) = change.url {
             checked_url(&url)?;
@@ -170,7 +170,7 @@ impl App {
         overlap: TimeDelta,
         actor: &str,
     ) -> Result<WithSecret, AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         if !(TimeDelta::zero()..=LONGEST_OVERLAP).contains(&overlap) {
             let message = format!("an old secret counts for 0 to {} days longer", LONGEST_OVERLAP.num_days());
             return Err(AppError::new(Kind::Invalid, "bad-overlap", message));
@@ -192,7 +192,7 @@ impl App {
     /// # Errors
     /// Where it stands otherwise by now.
     pub async fn remove_webhook(&self, seen: &Webhook, actor: &str) -> Result<(), AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         let event = self.event(actor, "webhook.removed", seen.subject(), told(seen));
         match self.store.remove_webhook(&seen.name, seen.revision, event).await? {
             true => Ok(()),
@@ -205,7 +205,7 @@ impl App {
     /// # Errors
     /// Where it does not exist or nothing is sent to it.
     pub async fn ping_webhook(&self, name: &WebhookName, actor: &str) -> Result<(), AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         let webhook = self.webhook(name).await?;
         if webhook.state == State::Disabled {
             return Err(disabled(&webhook));
@@ -235,7 +235,7 @@ impl App {
     /// # Errors
     /// Where there is no such delivery, or nothing is sent to the webhook.
     pub async fn resend(&self, name: &WebhookName, id: i64, actor: &str) -> Result<Delivery, AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         let webhook = self.webhook(name).await?;
         if webhook.state == State::Disabled {
             return Err(disabled(&webhook));

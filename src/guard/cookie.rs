@@ -60,7 +60,8 @@ fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
         .filter(|(key, _)| *key == name)
         .map(|(_, value)| value);
     match (values.next(), values.next()) {
-        (Some(only), None) if !only.is_empty() => Some(only),
+        // What cannot be a secret of ours is not looked for.
+        (Some(only), None) if only.len() == 64 && only.bytes().all(|b| b.is_ascii_hexdigit()) => Some(only),
         _ => None,
     }
 }
@@ -78,13 +79,17 @@ mod tests {
             }
             assert_eq!(session(&headers), wanted, "{lines:?}");
         };
-        check(&["__Host-toolpact=ab"], Some("ab"));
-        check(&["a=b; __Host-toolpact=ab; c=d"], Some("ab"));
-        check(&["a=b", "__Host-toolpact=ab"], Some("ab"));
-        check(&["__Host-toolpact=ab; __Host-toolpact=cd"], None);
-        check(&["__Host-toolpact=ab", "__Host-toolpact=cd"], None);
+        let (ab, cd) = ("ab".repeat(32), "cd".repeat(32));
+        let one = format!("__Host-toolpact={ab}");
+        check(&[&one], Some(&ab));
+        check(&[&format!("a=b; {one}; c=d")], Some(&ab));
+        check(&["a=b", &one], Some(&ab));
+        check(&[&format!("{one}; __Host-toolpact={cd}")], None);
+        check(&[&one, &format!("__Host-toolpact={cd}")], None);
         check(&["__Host-toolpact="], None);
-        check(&["toolpact=ab", "x__Host-toolpact=ab"], None);
+        check(&["__Host-toolpact=ab"], None);
+        check(&[&one.replace("ab", "xy")], None);
+        check(&[&format!("toolpact={ab}"), &format!("x{one}")], None);
         check(&[], None);
     }
 }

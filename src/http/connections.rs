@@ -3,7 +3,14 @@
 //! A client that sends its request a byte a minute holds a connection and nothing else, and not for long (slow loris). What is
 //! counted here is what one process can hold; how often somebody may call is `guard`'s business.
 
-use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     Extension, Router,
@@ -19,6 +26,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
 };
+use tokio_io_timeout::TimeoutStream;
 use tower::{Layer as _, Service as _};
 
 /// What a connection may take.
@@ -26,6 +34,8 @@ use tower::{Layer as _, Service as _};
 pub struct Bounds {
     /// How long a request's head may take, from when its connection waits for it: an idle connection ends after that as well.
     pub head: Duration,
+    /// How long a client may take to read nothing of what it is sent.
+    pub write: Duration,
     /// How many connections there may be; the next one waits to be accepted.
     pub connections: usize,
 }
@@ -35,7 +45,7 @@ const HEAD_BYTES: usize = 64 << 10;
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { head: Duration::from_secs(30), connections: 10_000 }
+        Self { head: Duration::from_secs(30), write: Duration::from_secs(60), connections: 10_000 }
     }
 }
 
@@ -90,7 +100,7 @@ fn connection(
     router: Router,
     bounds: Bounds,
 ) -> http1::Connection<
-    TokioIo<TcpStream>,
+    TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>,
     impl hyper::service::Service<
         Request<Incoming>,
         Response = axum::response::Response,
@@ -100,6 +110,8 @@ fn connection(
 > {
     // Answers are written at once; waiting for more to send only costs time here.
     _ = stream.set_nodelay(true);
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(bounds.write));
     let routes = Extension(ConnectInfo(address)).layer(router);
     let answer = service_fn(move |request: Request<Incoming>| {
         let mut routes = routes.clone();
@@ -109,5 +121,5 @@ fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(bounds.head)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), answer)
+        .serve_connection(TokioIo::new(Box::pin(stream)), answer)
 }

@@ -95,7 +95,7 @@ pub(super) struct VerifyBody {
     responses((status = 200, description = "How each tool stands.", body = wire::Verified)),
     extensions(("x-problems" = json!([
         "not-json", "not-a-tools-list", "one-page", "too-large", "unreadable-tool", "unknown-environment",
-        "never-promoted", "ambiguous-catalog", "server-not-pinned"
+        "never-promoted", "ambiguous-catalog", "catalog-needed", "server-not-pinned"
     ]))),
 )]
 pub(super) async fn verify_tools(

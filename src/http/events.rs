@@ -1,6 +1,6 @@
 //! The audit log: newest first by the page, and as it grows.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, time::Duration};
 
 use axum::{
     http::{HeaderMap, Uri},
@@ -21,7 +21,7 @@ use super::{
     wire,
 };
 use crate::{
-    app::{AppError, Kind, feed::Followed, lists::EventFilter},
+    app::{App, AppError, Kind, feed::Followed, lists::EventFilter},
     catalog,
 };
 
@@ -103,7 +103,21 @@ pub(super) async fn stream_events(
     let followed = app.follow_events(after).await?;
     let batches =
         stream::unfold(followed, |mut followed| async { Some((next(&mut followed).await?, followed)) });
+    let batches = batches.take_until(Box::pin(taken_back(app)));
     Ok(Sse::new(batches.flat_map(stream::iter)).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// Ends when what the caller showed is no good any more, and at the latest after a quarter of an hour: whoever wants more comes
+/// again, and says who they are.
+async fn taken_back(app: App) {
+    const LOOK: Duration = Duration::from_secs(5);
+    const LOOKS: usize = 180;
+    for _ in 0..LOOKS {
+        tokio::time::sleep(LOOK).await;
+        if !app.is_good_still().await.unwrap_or(false) {
+            return;
+        }
+    }
 }
 
 /// Nothing where the stream ends: the service stops, or the client is to come again.

@@ -79,7 +79,7 @@ enum Format {
         (serde_json::Value = "application/yaml"),
     ))),
     extensions(("x-problems" = json!([
-        "unknown-environment", "never-promoted", "ambiguous-catalog", "server-not-pinned", "no-contracts",
+        "unknown-environment", "never-promoted", "ambiguous-catalog", "catalog-needed", "server-not-pinned", "no-contracts",
         "contract-not-stored", "no-server-name", "not-registered"
     ]))),
 )]

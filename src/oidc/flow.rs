@@ -76,6 +76,12 @@ impl Provider {
     pub fn new(settings: Settings) -> Result<Self, OidcError> {
         let not = |what: &str, e: &dyn std::fmt::Display| OidcError::Settings(format!("{what}: {e}"));
         let issuer = IssuerUrl::new(settings.issuer.clone()).map_err(|e| not("the issuer", &e))?;
+        let here =
+            issuer.url().host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
+        if issuer.url().scheme() != "https" && !here {
+            let cause = "it is not reached over TLS, so that anybody on the way could vouch for anybody";
+            return Err(OidcError::Settings(cause.to_owned()));
+        }
         let back = format!("{}/login/oidc/callback", settings.public_url.trim_end_matches('/'));
         let redirect = RedirectUrl::new(back).map_err(|e| not("the public URL", &e))?;
         // Only the first one in a process counts.

@@ -42,6 +42,8 @@ pub struct Token {
     pub revoked_by: Option<String>,
     /// When.
     pub revoked_at: Option<DateTime<Utc>>,
+    /// The token with which its owner made it, and with which it is taken back.
+    pub parent: Option<String>,
 }
 
 /// Somebody signed in at a browser.
@@ -112,7 +114,7 @@ pub trait Access: Send + Sync {
     async fn token_of(&self, digest: &Digest) -> Result<Option<Token>>;
     /// Says when a token was used last. That is no event.
     async fn note_token_use(&self, id: &str, at: DateTime<Utc>) -> Result<()>;
-    /// Takes a token back and ends the sessions that it began; `false` where it is not there, or was taken back before.
+    /// Takes a token back, with those that were made with it, and ends the sessions that they began; `false` where it is not there, or was taken back before.
     async fn revoke_token(&self, id: &str, by: &str, at: DateTime<Utc>, event: NewEvent) -> Result<bool>;
 
     /// Keeps a session, and forgets those that have ended.
@@ -126,13 +128,15 @@ pub trait Access: Send + Sync {
     async fn begin_login(&self, state: &Digest, login: &Login, now: DateTime<Utc>) -> Result<()>;
     /// Takes it, once.
     async fn take_login(&self, state: &Digest) -> Result<Option<Login>>;
-    /// The name of an account: the one that it had first, or `name` where that is nobody else's.
+    /// The name of an account: the one that it had first, or `name` where that is nobody else's;
+    /// the event is of that.
     async fn person(
         &self,
         issuer: &str,
         subject: &str,
         name: &str,
         now: DateTime<Utc>,
+        event: NewEvent,
     ) -> Result<Option<String>>;
 
     /// The teams, by name.

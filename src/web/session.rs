@@ -1,12 +1,15 @@
 //! Signing in and out: with a token, by a link that the service printed, or through an issuer.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    convert::Infallible,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use askama::Template;
 use axum::{
-    Extension,
-    extract::{ConnectInfo, State},
-    http::{HeaderMap, StatusCode},
+    extract::{ConnectInfo, FromRequestParts, State},
+    http::{HeaderMap, StatusCode, request::Parts},
     response::Response,
 };
 use serde::Deserialize;
@@ -20,6 +23,28 @@ use crate::{
     app::{App, AppError, access::sessions::SESSION},
     guard::{Denied, Limits, cookie},
 };
+
+/// Whoever is at the door, known by their address alone.
+pub(super) struct Guest {
+    limits: Option<Arc<Limits>>,
+    address: Option<IpAddr>,
+}
+
+impl Guest {
+    /// Counts a try to come in.
+    fn knocks(&self) -> Result<(), Error> {
+        let Some(limits) = &self.limits else { return Ok(()) };
+        limits.failed(self.address).map_err(|seconds| Error::Denied(Denied::TooOften(seconds)))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Guest {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+        Ok(Self { limits: parts.extensions.get().cloned(), address })
+    }
+}
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -58,18 +83,13 @@ pub(super) struct LoginForm {
 /// Signs in with a token, then goes on to the page that was asked for.
 pub(super) async fn sign_in(
     State(app): State<App>,
-    limits: Option<Extension<Arc<Limits>>>,
-    address: Option<Extension<ConnectInfo<SocketAddr>>>,
+    guest: Guest,
     Form(form): Form<LoginForm>,
 ) -> Result<Response, Error> {
     match app.sign_in(&form.token).await {
         Ok(secret) => Ok(signed_in(&secret, &form.next)),
         Err(e) => {
-            if let Some(Extension(limits)) = limits {
-                limits
-                    .failed(address.map(|Extension(info)| info.0.ip()))
-                    .map_err(|s| Error::Denied(Denied::TooOften(s)))?;
-            }
+            guest.knocks()?;
             Ok(shown(&app, form.next, Some(e)))
         }
     }
@@ -93,8 +113,10 @@ pub(super) async fn follow_link(
 /// Goes to the issuer.
 pub(super) async fn begin_oidc(
     State(app): State<App>,
+    guest: Guest,
     Query(query): Query<LoginQuery>,
 ) -> Result<Response, Error> {
+    guest.knocks()?;
     let (url, browser) = app.begin_oidc(&local(&query.next)).await?;
     Ok(with_cookies(see(&url), [cookie::keep_login(&browser, 600)]))
 }
@@ -114,9 +136,11 @@ pub(super) struct Callback {
 /// Comes back from the issuer.
 pub(super) async fn finish_oidc(
     State(app): State<App>,
+    guest: Guest,
     Query(query): Query<Callback>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
+    guest.knocks()?;
     let browser = cookie::login(&headers).unwrap_or_default();
     let refusal = match query.error.as_str() {
         "" => None,
@@ -141,7 +165,8 @@ fn signed_in(secret: &str, next: &str) -> Response {
 /// A page of ours, whatever somebody wrote into a link to the login.
 fn local(next: &str) -> String {
     let plain = |c: char| !c.is_control() && c != '\\';
-    if next.starts_with('/') && !next.starts_with("//") && next.chars().all(plain) {
+    const LONGEST: usize = 2_000;
+    if next.len() <= LONGEST && next.starts_with('/') && !next.starts_with("//") && next.chars().all(plain) {
         next.to_owned()
     } else {
         "/".to_owned()

@@ -37,6 +37,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("tower", &["guard", "http", "web"]),
     ("tower_http", &["http", "web"]),
     ("hyper", &["http"]),
+    ("tokio_io_timeout", &["http"]),
     ("hyper_util", &["http"]),
     ("askama", &["web", "http/docs"]),
     ("governor", &["guard"]),

@@ -12,6 +12,7 @@ use super::{Auth, Caller, CallerKind, REMEMBERED, Role, holder, is_valid, random
 use crate::{
     access::token,
     app::{App, AppError, Kind, shown},
+    catalog::event::Origin,
     json::Digest,
     store::{Login, Session},
 };
@@ -96,7 +97,11 @@ impl App {
                 .help("ask an admin to put you into a group, or to give the group a role"));
         }
         let Vouched { issuer, subject, name, roles } = vouched;
-        let known = self.store.person(&issuer, &subject, &name, now).await?;
+        self.free_name(&name).await?;
+        let data = json!({ "issuer": issuer, "subject": subject });
+        let mut event = self.event(&name, "person.bound", format!("person/{name}"), data);
+        event.origin = Some(origin(&Auth::Oidc(issuer.clone())));
+        let known = self.store.person(&issuer, &subject, &name, now, event).await?;
         let name = known.ok_or_else(|| {
             let message = format!("the name `{name}` belongs to another account");
             AppError::new(Kind::Forbidden, "name-taken", message)
@@ -105,6 +110,21 @@ impl App {
         let (token, issuer) = (None, Some(issuer));
         self.begin_session(Session { token, name, issuer, roles, created_at: now, expires_at: now + SESSION })
             .await
+    }
+
+    /// Refuses the names of the service itself, and those of people who have tokens, unless they are addresses that the issuer has
+    /// verified: others may be chosen by whoever has the account.
+    async fn free_name(&self, name: &str) -> Result<(), AppError> {
+        const OWN: [&str; 4] = ["toolpact", "poller", "messenger", "nobody"];
+        let tokens = self.store.tokens().await?;
+        let owned = || tokens.iter().any(|token| token.kind == CallerKind::Human && token.owner == name);
+        if !OWN.contains(&name) && (name.contains('@') || !owned()) {
+            return Ok(());
+        }
+        let message = format!("the name `{name}` is taken here");
+        Err(AppError::new(Kind::Forbidden, "name-taken", message).help(
+            "name people by their verified address (`--oidc-name-claim email`), or sign in with a token",
+        ))
     }
 
     async fn begin_session(&self, session: Session) -> Result<String, AppError> {
@@ -116,7 +136,8 @@ impl App {
         };
         let data =
             json!({ "auth": how.to_string(), "roles": session.roles, "until": shown(session.expires_at) });
-        let event = self.event(&session.name, "session.began", format!("person/{}", session.name), data);
+        let mut event = self.event(&session.name, "session.began", format!("person/{}", session.name), data);
+        event.origin = Some(origin(&how));
         self.store.add_session(&session, &Digest::of_bytes(secret.as_bytes()), event).await?;
         Ok(secret)
     }
@@ -127,22 +148,26 @@ impl App {
     /// Where the store fails.
     pub async fn session(&self, secret: &str) -> Result<Option<Arc<Caller>>, AppError> {
         let (now, digest) = (self.now(), Digest::of_bytes(secret.as_bytes()));
-        if let Some(caller) = self.known.get(&digest, now) {
+        // Under a name of its own: a token that is shown as a session is none.
+        let name = Digest::of_bytes(format!("session {secret}").as_bytes());
+        if let Some(caller) = self.known.get(&name, now) {
             return Ok(Some(caller));
         }
+        let forgotten = self.known.forgotten();
         let Some(session) = self.store.session_of(&digest).await?.filter(|s| now < s.expires_at) else {
             return Ok(None);
         };
         let until = session.expires_at.min(now + REMEMBERED);
+        let ends = session.expires_at;
         let caller = match &session.token {
             None => signed_in(session),
             Some(id) => match self.store.token(id).await?.filter(|token| is_valid(token, now)) {
-                Some(token) => holder(token, Auth::Session),
+                Some(token) => Caller { until: Some(ends), ..holder(token, Auth::Session) },
                 None => return Ok(None),
             },
         };
         let caller = Arc::new(caller);
-        self.known.put(digest, until, &caller);
+        self.known.put(forgotten, name, until, &caller);
         Ok(Some(caller))
     }
 
@@ -153,7 +178,8 @@ impl App {
     pub async fn sign_out(&self, secret: &str) -> Result<(), AppError> {
         let Some(caller) = self.session(secret).await? else { return Ok(()) };
         let data = json!({ "auth": caller.auth.to_string() });
-        let event = self.event(&caller.name, "session.ended", format!("person/{}", caller.name), data);
+        let mut event = self.event(&caller.name, "session.ended", format!("person/{}", caller.name), data);
+        event.origin = Some(origin(&caller.auth));
         self.store.end_session(&Digest::of_bytes(secret.as_bytes()), event).await?;
         self.known.forget();
         Ok(())
@@ -235,4 +261,9 @@ impl App {
             AppError::new(Kind::Forbidden, "invalid-login", message).help("begin it again")
         })
     }
+}
+
+/// How a session that begins or ends is proved.
+fn origin(auth: &Auth) -> Origin {
+    Origin { auth: auth.to_string(), on_behalf_of: None, request_id: None, idempotency_key: None }
 }

@@ -6,7 +6,7 @@ pub use crate::store::Team;
 
 use super::Right;
 use crate::{
-    app::{App, AppError, Kind, access::Object},
+    app::{App, AppError, Kind},
     name::{CatalogName, ServerName, TeamName},
     store::Owned,
 };
@@ -36,7 +36,7 @@ impl App {
     /// # Errors
     /// Where the caller may not, or a member is no name.
     pub async fn put_team(&self, team: &Team, actor: &str) -> Result<(), AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         for member in &team.members {
             crate::app::actor(member)?;
         }
@@ -49,7 +49,7 @@ impl App {
     /// # Errors
     /// Where the caller may not, or there is none of this name.
     pub async fn remove_team(&self, name: &TeamName, actor: &str) -> Result<(), AppError> {
-        self.permit(Right::Administer, Object::default())?;
+        self.permit_whole(Right::Administer)?;
         let event = self.event(actor, "team.removed", format!("team/{name}"), json!({}));
         if self.store.remove_team(name, event).await? {
             return Ok(());

@@ -7,7 +7,7 @@ use serde_json::json;
 
 pub use crate::store::Token;
 
-use super::{CallerKind, Object, Right, Role, Scope, actor_name, random};
+use super::{Auth, CallerKind, Right, Role, Scope, actor_name, random};
 use crate::{
     access::token,
     app::{App, AppError, Kind, Text, shown, text},
@@ -39,7 +39,8 @@ pub struct NewToken {
 impl App {
     /// Makes a token; answers it with its secret, which nobody can ask for again.
     ///
-    /// Admins make tokens for anybody. Everybody else makes them for themselves, and gives away no more than they have.
+    /// Admins make tokens for anybody and anything. Other people make them for themselves, and give away no more than they have and
+    /// for no longer; such a token ends with that which it was made with.
     ///
     /// # Errors
     /// Where the caller may not, or what is asked for makes no sense.
@@ -105,6 +106,7 @@ impl App {
             last_used_at: None,
             revoked_by: None,
             revoked_at: None,
+            parent: self.parent(),
         };
         let data = json!({
             "token": token.id, "name": token.name, "owner": actor_name(token.kind, &token.owner), "kind": token.kind,
@@ -115,17 +117,40 @@ impl App {
         Ok(kept.then_some((token, secret)))
     }
 
+    /// The token that ends what is made with it: the caller's, unless it is an admin's.
+    fn parent(&self) -> Option<String> {
+        let caller = self.caller().filter(|caller| caller.has(Right::Administer).is_err())?;
+        match &caller.auth {
+            Auth::Token(id) | Auth::Session(id) => Some(id.clone()),
+            Auth::Local | Auth::Oidc(_) | Auth::Link => None,
+        }
+    }
+
     /// Whether the caller may give this away.
     fn permit_token(&self, new: &NewToken) -> Result<(), AppError> {
         let Some(caller) = self.caller() else { return Ok(()) };
         let own = caller.kind == CallerKind::Human
+            && new.kind == CallerKind::Human
             && caller.name == new.owner
-            && new.roles.is_subset(&caller.roles)
+            && !new.roles.contains(&Role::Admin)
+            && new.roles.iter().all(|role| *role == Role::Viewer || caller.roles.contains(role))
             && caller.scope.covers(&new.scope);
-        if own && !new.roles.contains(&Role::Admin) {
-            return Ok(());
+        if own {
+            // What somebody else can end must end what came of it.
+            return match (caller.until, new.expires_at) {
+                (Some(end), Some(at)) if at <= end => Ok(()),
+                (None, _) => Ok(()),
+                (Some(end), _) => {
+                    let message = format!(
+                        "what you show is good until {}; a token of it is not good longer",
+                        shown(end)
+                    );
+                    Err(AppError::new(Kind::Invalid, "bad-expiry", message)
+                        .help("let it end by then, or ask an admin for one that lasts"))
+                }
+            };
         }
-        caller.may(Right::Administer, Object::default())?;
+        caller.has(Right::Administer)?;
         if caller.scope.covers(&new.scope) {
             Ok(())
         } else {
@@ -172,10 +197,13 @@ impl App {
     }
 
     fn sees(&self, token: &Token) -> bool {
-        self.caller().is_none_or(|caller| {
-            caller.may(Right::Administer, Object::default()).is_ok()
-                || caller.name == actor_name(token.kind, &token.owner)
-        })
+        let Some(caller) = self.caller() else { return true };
+        let own = match &caller.auth {
+            // A program sees what it shows, and nothing that others of its name do.
+            Auth::Token(id) if caller.kind != CallerKind::Human => *id == token.id,
+            _ => caller.name == actor_name(token.kind, &token.owner),
+        };
+        own || caller.has(Right::Administer).is_ok() && caller.scope.covers(&token.scope)
     }
 }
 

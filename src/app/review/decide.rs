@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{findings, unknown_change};
 use crate::{
-    app::{App, AppError, Kind, owner, reason},
+    app::{App, AppError, Kind, access::Right, owner, reason},
     catalog::{
         Catalog,
         review::{Decision, Decisions, Ruling, told},
@@ -64,6 +64,7 @@ impl App {
     pub async fn decide(&self, request: &DecideRequest) -> Result<Vec<Decision>, AppError> {
         let why = reason(&request.reason)?;
         self.permit_decision(&request.catalog).await?;
+        self.permit_in_all(Right::Review, &request.catalog, request.environment.as_ref())?;
         let catalog = self.known_catalog(&request.catalog).await?;
         let now = self.now();
         if let Some(end) = request.expires

@@ -2,10 +2,7 @@
 
 use super::{Change, shown};
 use crate::{
-    app::{
-        App, AppError, Kind,
-        access::{Object, Right},
-    },
+    app::{App, AppError, Kind, access::Right},
     catalog::{ServerSource, ServerSpec},
     config,
     mcp::Source,
@@ -18,7 +15,7 @@ impl App {
     /// # Errors
     /// Where a secret stands in it in clear, it can never be asked, or it is registered otherwise.
     pub async fn add_server(&self, spec: ServerSpec, replace: bool, actor: &str) -> Result<Change, AppError> {
-        self.permit(Right::Configure, Object::default())?;
+        self.permit_whole(Right::Configure)?;
         let name = &spec.name;
         let not = |kind, code, cause: String| {
             AppError::new(kind, code, format!("server `{name}` is not registered: {cause}"))

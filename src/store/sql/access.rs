@@ -29,11 +29,12 @@ struct TokenRow {
     last_used_at: Option<String>,
     revoked_by: Option<String>,
     revoked_at: Option<String>,
+    parent: Option<String>,
 }
 
 /// The columns of a [`TokenRow`]: all but the digest.
 const TOKEN: &str = "id, name, owner, kind, roles, scope, created_by, created_at, expires_at, last_used_at, revoked_by, \
-     revoked_at";
+     revoked_at, parent";
 
 impl TryFrom<TokenRow> for Token {
     type Error = crate::store::StoreError;
@@ -51,6 +52,7 @@ impl TryFrom<TokenRow> for Token {
             last_used_at: parsed_opt("token time", row.last_used_at.as_deref())?,
             revoked_by: row.revoked_by,
             revoked_at: parsed_opt("token time", row.revoked_at.as_deref())?,
+            parent: row.parent,
         })
     }
 }
@@ -96,8 +98,8 @@ impl Access for Database {
             }
         }
         sqlx::query(
-            "INSERT INTO tokens (id, digest, name, owner, kind, roles, scope, created_by, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            "INSERT INTO tokens (id, digest, name, owner, kind, roles, scope, created_by, created_at, expires_at, parent)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         )
         .bind(&token.id)
         .bind(digest.as_str())
@@ -109,6 +111,7 @@ impl Access for Database {
         .bind(&token.created_by)
         .bind(time(token.created_at))
         .bind(token.expires_at.map(time))
+        .bind(token.parent.as_deref())
         .execute(&mut *tx)
         .await?;
         events::append(&mut tx, event).await?;
@@ -159,7 +162,23 @@ impl Access for Database {
         if done.rows_affected() == 0 {
             return Ok(false);
         }
-        sqlx::query("DELETE FROM sessions WHERE token = $1").bind(id).execute(&mut *tx).await?;
+        sqlx::query(
+            "WITH RECURSIVE family (id) AS (
+                 SELECT $3 UNION SELECT t.id FROM tokens t JOIN family f ON t.parent = f.id
+             )
+             UPDATE tokens SET revoked_by = $1, revoked_at = $2
+             WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL",
+        )
+        .bind(by)
+        .bind(time(at))
+        .bind(id)
+        .execute(&mut *tx)
+        .await?;
+        sqlx::query(
+            "DELETE FROM sessions WHERE token IN (SELECT id FROM tokens WHERE revoked_at IS NOT NULL)",
+        )
+        .execute(&mut *tx)
+        .await?;
         events::append(&mut tx, event).await?;
         tx.commit().await?;
         Ok(true)
@@ -241,6 +260,14 @@ impl Access for Database {
     }
 
     async fn take_login(&self, state: &Digest) -> Result<Option<Login>> {
+        // Nobody who makes states up is to take the writer from others.
+        let known: i64 = sqlx::query_scalar("SELECT count(*) FROM logins WHERE state = $1")
+            .bind(state.as_str())
+            .fetch_one(&self.reader)
+            .await?;
+        if known == 0 {
+            return Ok(None);
+        }
         let mut tx = self.write().await?;
         let row: Option<LoginRow> = sqlx::query_as(
             "DELETE FROM logins WHERE state = $1 RETURNING browser, nonce, verifier, next, expires_at",
@@ -267,6 +294,7 @@ impl Access for Database {
         subject: &str,
         name: &str,
         now: DateTime<Utc>,
+        event: NewEvent,
     ) -> Result<Option<String>> {
         let mut tx = self.write().await?;
         let known: Option<String> =
@@ -288,8 +316,12 @@ impl Access for Database {
         .bind(time(now))
         .execute(&mut *tx)
         .await?;
+        if done.rows_affected() != 1 {
+            return Ok(None);
+        }
+        events::append(&mut tx, event).await?;
         tx.commit().await?;
-        Ok((done.rows_affected() == 1).then(|| name.to_owned()))
+        Ok(Some(name.to_owned()))
     }
 
     async fn teams(&self) -> Result<Vec<Team>> {

@@ -27,7 +27,7 @@ async fn served(bounds: Bounds) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<
 
 /// Bounds that nothing here runs into by itself.
 fn wide() -> Bounds {
-    Bounds { head: SOON, connections: 10 }
+    Bounds { head: SOON, write: SOON, connections: 10 }
 }
 
 /// All that comes until the other end hangs up.
@@ -80,6 +80,21 @@ async fn requests_that_are_framed_in_two_ways_are_refused() {
         assert!(said.matches("HTTP/1.1").count() <= 1, "{head}: {said}");
         assert!(!said.contains("404"), "{head}: {said}");
     }
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_not_written_to_for_ever() {
+    let (address, _stop, _) =
+        served(Bounds { write: Duration::from_millis(50), connections: 1, ..wide() }).await;
+    let mut deaf = TcpStream::connect(address).await.expect("it listens");
+    // Many small requests whose answers fill every buffer on the way.
+    let ask = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".repeat(1_000);
+    let deafened = async { while deaf.write_all(ask.as_bytes()).await.is_ok() {} };
+    timeout(SOON, deafened).await.expect("the service hangs up");
+    let mut next = TcpStream::connect(address).await.expect("it listens");
+    let ask = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    next.write_all(ask.as_bytes()).await.expect("written");
+    assert!(heard(&mut next).await.ends_with("0 bytes"));
 }
 
 #[tokio::test]

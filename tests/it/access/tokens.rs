@@ -81,7 +81,8 @@ async fn nobody_gives_away_more_than_they_have() {
     };
     for (secret, owner, kind, role, wanted) in [
         (&reviewer, "mara", "human", "reviewer", "201"),
-        (&reviewer, "mara", "ci", "reviewer", "201"),
+        (&reviewer, "mara", "ci", "reviewer", "403 role-needed"),
+        (&reviewer, "mara", "agent", "viewer", "403 role-needed"),
         (&reviewer, "mara", "human", "operator", "403 role-needed"),
         (&reviewer, "mara", "human", "admin", "403 role-needed"),
         (&reviewer, "jonas", "human", "reviewer", "403 role-needed"),
@@ -171,4 +172,53 @@ async fn the_first_token_is_an_admins_and_there_is_one() {
     assert!(app.first_token().await.expect("looked").is_none());
     app.revoke_token(&first.id, "root").await.expect("taken back");
     assert!(app.first_token().await.expect("looked").is_none(), "it was made once and for all");
+}
+
+/// A token of a person's own, made with what they show.
+async fn made(app: &super::App, secret: &str, expires: Option<&str>) -> (String, serde_json::Value) {
+    let body =
+        json!({ "name": "n", "owner": "mara", "kind": "human", "roles": ["viewer"], "expiresAt": expires });
+    let got = answer(app, with_token(post("/api/v1/tokens", body), secret)).await;
+    (super::said(&got), serde_json::from_str(&got.body).expect("JSON"))
+}
+
+#[tokio::test]
+async fn what_a_token_made_ends_with_it() {
+    let app = seed::story().await;
+    let (id, first) = token(&app, "mara", CallerKind::Human, Role::Reviewer).await;
+    let (status, second) = made(&app, &first, None).await;
+    assert_eq!(status, "201");
+    let second = second["secret"].as_str().expect("a secret").to_owned();
+    let (_, third) = made(&app, &second, None).await;
+    let third = third["secret"].as_str().expect("a secret").to_owned();
+    app.revoke_token(&id, "root").await.expect("taken back");
+    for secret in [&first, &second, &third] {
+        assert_eq!(check(&app, with_token(get(ME), secret)).await, "401 invalid-token");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_ends_makes_none_that_lasts() {
+    let app = seed::story().await;
+    let new = toolpact::app::access::tokens::NewToken {
+        name: "n".to_owned(),
+        owner: "mara".to_owned(),
+        kind: CallerKind::Human,
+        roles: [Role::Reviewer].into(),
+        scope: toolpact::access::Scope::default(),
+        expires_at: Some(app.now() + chrono::TimeDelta::days(1)),
+    };
+    let (_, secret) = app.create_token(new, "root").await.expect("made");
+    for (expires, wanted) in [
+        (None, "400 bad-expiry"),
+        (Some("2026-12-24T00:00:00Z"), "400 bad-expiry"),
+        (Some("2026-12-01T00:00:00Z"), "201"),
+    ] {
+        assert_eq!(made(&app, &secret, expires).await.0, wanted, "{expires:?}");
+    }
+    let session = app.sign_in(&secret).await.expect("signed in");
+    let body = json!({ "name": "n", "owner": "mara", "kind": "human", "roles": ["viewer"] });
+    let ask =
+        super::with_session(post("/api/v1/tokens", body), &session).header("sec-fetch-site", "same-origin");
+    assert_eq!(check(&app, ask).await, "400 bad-expiry", "nor does a session");
 }
