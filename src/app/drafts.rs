@@ -101,14 +101,7 @@ impl App {
         assumption: Assumption,
     ) -> Result<Report, AppError> {
         let draft = self.get_draft(catalog, id).await?;
-        let base = match draft.base {
-            Some(number) => Some(self.version(catalog, number).await?),
-            None => None,
-        };
-        let baseline = self.baseline(base.as_ref()).await?;
-        let releases = self.releases_of(&draft.content).await?;
-        let options = Options { assume: assumption, formats: draft.report.formats };
-        compared(baseline, sides::candidate(draft.report.candidate, &releases), options).await
+        self.draft_under(&draft, Options { assume: assumption, formats: draft.report.formats }).await
     }
 
     /// Forms the draft that a catalog's servers ask for, if they ask for one.
