@@ -14,16 +14,23 @@ mod error;
 mod events;
 #[expect(unreachable_pub, reason = "`filter_fn` writes a public type for each filter")]
 mod filters;
+mod history;
 mod overview;
 mod page;
+mod policy;
 mod report;
 mod rules;
+mod search;
 mod servers;
 mod session;
 mod table;
+mod teams;
 mod text;
+mod tokens;
 mod tools;
 mod versions;
+mod waivers;
+mod webhooks;
 
 use std::sync::LazyLock;
 
@@ -36,7 +43,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use self::table::Pages;
 use crate::{
-    access::Right::{Promote, Read, Review, RollBack},
+    access::Right::{Administer, Configure, Draft, Promote, Read, Review, RollBack},
     app::App,
     guard::{
         Need::{Anybody, Nobody, Right},
@@ -74,6 +81,7 @@ fn pages() -> Pages {
     let look = Right(Read, Everything);
     let look_at_catalog = Right(Read, Catalog);
     let decide = Right(Review, Catalog);
+    let administer = Right(Administer, Everything);
 
     Pages::new()
         .page(look, "/", get(overview::show_overview))
@@ -127,6 +135,28 @@ fn pages() -> Pages {
         // What the page that signs people in is made of.
         .page(Nobody, "/assets/app.css", get(assets::get_stylesheet))
         .page(Nobody, "/assets/mark.svg", get(assets::get_mark))
+        // Tokens, which the use cases show to their owners as well, teams and webhooks.
+        .page(Anybody, "/tokens", get(tokens::show_tokens))
+        .form(Anybody, "/tokens", post(tokens::create_token))
+        .form(Anybody, "/tokens/{token}/revoke", post(tokens::revoke_token))
+        .page(look, "/teams", get(teams::show_teams))
+        .form(administer, "/teams", post(teams::put_team))
+        .form(administer, "/teams/{team}/remove", post(teams::remove_team))
+        .page(administer, "/webhooks", get(webhooks::show_webhooks))
+        .form(administer, "/webhooks", post(webhooks::create_webhook))
+        .page(administer, "/webhooks/{webhook}", get(webhooks::show_webhook))
+        .form(administer, "/webhooks/{webhook}/ping", post(webhooks::ping_webhook))
+        .form(administer, "/webhooks/{webhook}/state/{state}", post(webhooks::set_state))
+        .form(administer, "/webhooks/{webhook}/rotate", post(webhooks::rotate_webhook))
+        .form(administer, "/webhooks/{webhook}/remove", post(webhooks::remove_webhook))
+        .form(administer, "/webhooks/{webhook}/deliveries/{delivery}/resend", post(webhooks::resend_delivery))
+        .page(look, "/waivers", get(waivers::show_waivers))
+        .page(look_at_catalog, "/catalogs/{catalog}/policy", get(policy::show_policy))
+        .form(Right(Configure, Catalog), "/catalogs/{catalog}/policy", post(policy::set_policy))
+        .page(look, "/search", get(search::show_search))
+        .page(look, "/servers/{server}/tools/{tool}/history", get(history::show_history))
+        .form(Right(Configure, Everything), "/servers", post(servers::add_server))
+        .form(Right(Draft, Everything), "/servers/{server}/snapshot", post(servers::snapshot_server))
 }
 
 fn fixed(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {

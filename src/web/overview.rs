@@ -1,5 +1,7 @@
 //! `/`: where everything stands, and what waits for somebody.
 
+use std::collections::HashMap;
+
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
@@ -8,33 +10,45 @@ use super::{
     error::Error,
     filters,
     page::{Frame, page},
+    waivers::ends_soon,
 };
 use crate::{
-    app::{lists::Slice, view},
-    catalog::EnvironmentPointer,
+    app::{
+        App, AppError,
+        lists::Slice,
+        overview::{Live, LiveDrift},
+        view,
+    },
+    catalog::review::Decision,
     diff::Verdict,
     guard::Acting,
     name::{CatalogName, EnvironmentName},
+    snapshot::Outcome,
 };
 
 /// How many of each stand here; their own pages have all.
 const SHOWN: usize = 100;
+/// How many servers that fare so stand here.
+const TROUBLED: usize = 20;
 
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct Overview {
     frame: Frame,
-    environments: Vec<(EnvironmentName, Vec<EnvironmentPointer>)>,
+    environments: Vec<(EnvironmentName, Vec<Live>)>,
     waiting: Vec<(CatalogName, i64, Verdict)>,
+    /// Waivers that end soon or have ended, those that end first before the others.
+    ending: Vec<Decision>,
     catalogs: Vec<view::CatalogSummary>,
     more_catalogs: usize,
-    servers: Vec<view::ServerSummary>,
-    more_servers: bool,
+    /// Servers whose newest listing did not end well.
+    troubled: Vec<view::ServerSummary>,
+    any_server: bool,
 }
 
 /// The first page.
 pub(super) async fn show_overview(Acting { app, .. }: Acting) -> Result<Response, Error> {
-    let environments = lanes(&app).await?;
+    let frame = Frame::new(&app, "/");
     let mut catalogs = app.catalogs().await?;
     let waiting = catalogs
         .iter()
@@ -42,9 +56,37 @@ pub(super) async fn show_overview(Acting { app, .. }: Acting) -> Result<Response
         .collect();
     let more_catalogs = catalogs.len().saturating_sub(SHOWN);
     catalogs.truncate(SHOWN);
-    let page_of = app.servers_page(None, &Slice { after: None, limit: SHOWN }).await?;
-    let (servers, more_servers) = (page_of.items, page_of.next.is_some());
-    let frame = Frame::new(&app, "/");
-    let overview = Overview { frame, environments, waiting, catalogs, more_catalogs, servers, more_servers };
+    let mut ending = app.waivers().await?;
+    ending.retain(|waiver| ends_soon(waiver, frame.now));
+    ending.truncate(SHOWN);
+    let overview = Overview {
+        environments: live_lanes(&app).await?,
+        waiting,
+        ending,
+        catalogs,
+        more_catalogs,
+        troubled: troubled(&app).await?,
+        any_server: !app.servers_page(None, &Slice { after: None, limit: 1 }).await?.items.is_empty(),
+        frame,
+    };
     Ok(page(StatusCode::OK, &overview))
+}
+
+/// Every environment with what is live in it, in the order of travel.
+async fn live_lanes(app: &App) -> Result<Vec<(EnvironmentName, Vec<Live>)>, AppError> {
+    let mut by_name: HashMap<EnvironmentName, Vec<Live>> = HashMap::new();
+    for live in app.lives().await? {
+        by_name.entry(live.pointer.environment.clone()).or_default().push(live);
+    }
+    let order = lanes(app).await?.into_iter().map(|(name, _)| name);
+    Ok(order.filter_map(|name| by_name.remove_entry(&name)).collect())
+}
+
+/// Servers whose newest listing did not end well, a few of each outcome.
+async fn troubled(app: &App) -> Result<Vec<view::ServerSummary>, AppError> {
+    let mut all = Vec::new();
+    for outcome in Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Ok) {
+        all.extend(app.servers_page(Some(outcome), &Slice { after: None, limit: TROUBLED }).await?.items);
+    }
+    Ok(all)
 }

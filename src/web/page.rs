@@ -1,5 +1,7 @@
 //! What every page has: the frame around it, and how requests for pages are read.
 
+use std::{fmt::Display, str::FromStr};
+
 use askama::Template;
 use axum::{
     extract::{FromRequest, FromRequestParts, Request, path::ErrorKind, rejection::PathRejection},
@@ -11,8 +13,10 @@ use serde::de::DeserializeOwned;
 
 use super::error::Error;
 use crate::{
+    access::{Object, Right},
     app::{App, AppError, Kind},
     catalog::draft::{self, InvalidDraft},
+    name::CatalogName,
 };
 
 /// The frame around a page.
@@ -115,4 +119,31 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
 
 fn invalid(message: &str) -> Error {
     Error::App(AppError::new(Kind::Invalid, "invalid-request", message))
+}
+
+/// Whether whoever looks may give and take tokens, teams and webhooks. What they may not is refused by the use cases; this
+/// only keeps forms from standing where nobody could send them.
+pub(super) fn administers(app: &App) -> bool {
+    app.caller().is_none_or(|caller| caller.may(Right::Administer, Object::default()).is_ok())
+}
+
+/// The same of how a catalog is judged, or of which servers are asked.
+pub(super) fn configures(app: &App, catalog: Option<&CatalogName>) -> bool {
+    let object = Object { catalog, environment: None };
+    app.caller().is_none_or(|caller| caller.may(Right::Configure, object).is_ok())
+}
+
+/// The same of asking servers, as whoever makes drafts may.
+pub(super) fn drafts(app: &App) -> bool {
+    app.caller().is_none_or(|caller| caller.may(Right::Draft, Object::default()).is_ok())
+}
+
+/// The names that a field of a form lists, with spaces, commas or new lines between them.
+pub(super) fn words<T: FromStr<Err: Display>>(text: &str) -> Result<Vec<T>, AppError> {
+    let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            word.parse().map_err(|e: T::Err| AppError::new(Kind::Invalid, "invalid-name", e.to_string()))
+        })
+        .collect()
 }

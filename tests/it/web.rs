@@ -3,7 +3,10 @@
 mod forms;
 mod hostile;
 mod html;
+mod policy;
 mod report;
+mod servers;
+mod settings;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -15,7 +18,7 @@ use crate::{
 };
 
 /// Every page of the story.
-const PAGES: [&str; 19] = [
+const PAGES: [&str; 32] = [
     "/",
     "/servers",
     "/servers/orders",
@@ -35,6 +38,19 @@ const PAGES: [&str; 19] = [
     "/events?verify=1",
     "/rules",
     "/rules/enum-value-removed",
+    "/events?kind=draft.&actor=poller",
+    "/events?before=3",
+    "/tokens",
+    "/teams",
+    "/webhooks",
+    "/waivers",
+    "/catalogs/shop/policy",
+    "/catalogs/shop/policy?assume=strict&failOn=risky",
+    "/servers?outcome=unavailable",
+    "/servers?name=ord&after=billing",
+    "/servers/orders/tools/order_query/history",
+    "/search",
+    "/search?q=order",
 ];
 
 /// What holds for every page, whatever it shows.
@@ -69,7 +85,18 @@ async fn every_page_renders() {
 #[tokio::test]
 async fn pages_of_a_new_service_say_how_to_begin() {
     let app = seed::empty().await;
-    for path in ["/", "/servers", "/catalogs", "/environments", "/diff", "/events"] {
+    for path in [
+        "/",
+        "/servers",
+        "/catalogs",
+        "/environments",
+        "/diff",
+        "/events",
+        "/tokens",
+        "/teams",
+        "/webhooks",
+        "/waivers",
+    ] {
         let page = answer(&app, get(path)).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
         check(path, &page);

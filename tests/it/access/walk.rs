@@ -47,6 +47,7 @@ fn ask(row: &Row) -> Ask {
         ("{team}", "nobody"),
         ("{webhook}", "1"),
         ("{delivery}", "1"),
+        ("{state}", "active"),
     ];
     let path = names.iter().fold(row.path.clone(), |path, (part, name)| path.replace(part, name));
     assert!(!path.contains('{'), "{path}: say what to put for the parameter");

@@ -78,7 +78,7 @@ async fn a_rejected_draft_shows_who_and_why() {
     let reject = submit(&format!("{DRAFT}/reject"), &[("reason", "keep it")]);
     let page = accepted(&app, reject, DRAFT).await;
     assert!(page.contains("<strong>rejected</strong> by web") && page.contains("“keep it”"), "{page}");
-    assert_eq!(page.matches("<form").count(), 1, "nothing is left to do but to sign out");
+    assert_eq!(page.matches("<form").count(), 2, "nothing is left to do but to search and to sign out");
 }
 
 #[tokio::test]

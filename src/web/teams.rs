@@ -1,0 +1,101 @@
+//! `/teams`: who owns which servers and catalogs.
+
+use askama::Template;
+use axum::{http::StatusCode, response::Response};
+use serde::Deserialize;
+
+use super::{
+    error::{self, Error},
+    filters,
+    page::{Form, Frame, Path, administers, page, see, words},
+};
+use crate::{
+    app::{App, AppError, Kind, access::teams::Team},
+    guard::Acting,
+    name::{InvalidName, TeamName},
+};
+
+#[derive(Template)]
+#[template(path = "teams.html")]
+struct Teams {
+    frame: Frame,
+    admin: bool,
+    teams: Vec<Team>,
+    notice: Option<(String, String)>,
+    typed: TeamForm,
+}
+
+impl Teams {
+    fn lines<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
+        names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Every team.
+pub(super) async fn show_teams(Acting { app, .. }: Acting) -> Result<Response, Error> {
+    shown(&app, None, TeamForm::default()).await
+}
+
+/// A team as it is to be. Names stand one on a line.
+#[derive(Default, Deserialize)]
+pub(super) struct TeamForm {
+    name: String,
+    #[serde(default)]
+    members: String,
+    #[serde(default)]
+    servers: String,
+    #[serde(default)]
+    catalogs: String,
+}
+
+impl TeamForm {
+    fn team(&self) -> Result<Team, AppError> {
+        let name = self
+            .name
+            .trim()
+            .parse()
+            .map_err(|e: InvalidName| AppError::new(Kind::Invalid, "invalid-name", e.to_string()))?;
+        // A person's name may hold a space.
+        let members = self.members.lines().map(str::trim).filter(|line| !line.is_empty());
+        Ok(Team {
+            name,
+            members: members.map(ToOwned::to_owned).collect(),
+            servers: words(&self.servers)?.into_iter().collect(),
+            catalogs: words(&self.catalogs)?.into_iter().collect(),
+        })
+    }
+}
+
+/// Makes a team, or changes it to what was sent.
+pub(super) async fn put_team(
+    Acting { app, actor }: Acting,
+    Form(form): Form<TeamForm>,
+) -> Result<Response, Error> {
+    let put = match form.team() {
+        Ok(team) => app.put_team(&team, &actor).await,
+        Err(e) => Err(e),
+    };
+    match put {
+        Ok(()) => Ok(see("/teams")),
+        Err(e) => shown(&app, Some(e), form).await,
+    }
+}
+
+/// Removes a team; what it owned has no owner.
+pub(super) async fn remove_team(
+    Acting { app, actor }: Acting,
+    Path(name): Path<TeamName>,
+) -> Result<Response, Error> {
+    match app.remove_team(&name, &actor).await {
+        Ok(()) => Ok(see("/teams")),
+        Err(e) => shown(&app, Some(e), TeamForm::default()).await,
+    }
+}
+
+async fn shown(app: &App, failure: Option<AppError>, typed: TeamForm) -> Result<Response, Error> {
+    let teams = app.teams().await?;
+    let status = failure.as_ref().map_or(StatusCode::OK, |e| error::kind(e.kind).0);
+    let notice = failure.map(error::told);
+    let frame = Frame::new(app, "/tokens");
+    Ok(page(status, &Teams { frame, admin: administers(app), teams, notice, typed }))
+}
