@@ -1,4 +1,4 @@
-//! The pages: rendered here, whole, without scripts. One file per page.
+//! The pages: rendered here, whole. One file per page. The one script adds keys to what works without it.
 //!
 //! A thin face, as the API is: it reads a form, calls one use case and shows the answer; it never touches the store.
 //! Whatever a server wrote is hostile: it is escaped, its invisible characters are made visible (`text`), it is cut
@@ -7,6 +7,7 @@
 
 mod assets;
 mod catalogs;
+mod decisions;
 mod diffs;
 mod drafts;
 mod environments;
@@ -15,10 +16,14 @@ mod events;
 #[expect(unreachable_pub, reason = "`filter_fn` writes a public type for each filter")]
 mod filters;
 mod history;
+mod lines;
+mod moves;
 mod overview;
 mod page;
 mod policy;
+mod releases;
 mod report;
+mod review;
 mod rules;
 mod search;
 mod servers;
@@ -52,11 +57,11 @@ use crate::{
     },
 };
 
-/// Nothing but our own stylesheet and mark is loaded, and forms go nowhere else.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
+/// Nothing but our own stylesheet, script and mark is loaded, and forms go nowhere else.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; \
      frame-ancestors 'none'; base-uri 'none'";
 
-/// The pages, their forms and their stylesheet; whatever else is asked for gets a page that helps.
+/// The pages, their forms, stylesheet and script; whatever else is asked for gets a page that helps.
 pub fn router(app: App) -> Router {
     TABLE
         .router
@@ -98,6 +103,7 @@ fn pages() -> Pages {
             "/environments/{environment}",
             get(environments::show_environment),
         )
+        .page(Right(Read, Environment), "/environments/{environment}/preflight", get(moves::show_preflight))
         .page(look, "/diff", get(diffs::show_diff))
         .page(look, "/events", get(events::show_events))
         .page(Anybody, "/rules", get(rules::show_rules))
@@ -105,6 +111,12 @@ fn pages() -> Pages {
         // Decisions.
         .form(decide, "/catalogs/{catalog}/drafts/{draft}/approve", post(drafts::approve_draft))
         .form(decide, "/catalogs/{catalog}/drafts/{draft}/reject", post(drafts::reject_draft))
+        .form(decide, "/catalogs/{catalog}/drafts/{draft}/decide", post(decisions::decide_change))
+        .form(
+            Right(Draft, Catalog),
+            "/catalogs/{catalog}/drafts/{draft}/comments",
+            post(decisions::comment_draft),
+        )
         .form(
             Right(Promote, Catalog),
             "/catalogs/{catalog}/versions/{version}/promote",
@@ -113,17 +125,27 @@ fn pages() -> Pages {
         .form(
             Right(Promote, Environment),
             "/environments/{environment}/promote",
-            post(environments::promote_version),
+            post(moves::promote_version),
         )
         .form(
             Right(RollBack, Environment),
             "/environments/{environment}/rollback",
-            post(environments::rollback_version),
+            post(moves::rollback_version),
         )
         .form(
             Right(Promote, Environment),
             "/environments/{environment}/release-hold",
             post(environments::release_hold),
+        )
+        .form(
+            Right(RollBack, Environment),
+            "/environments/{environment}/freeze",
+            post(environments::freeze_environment),
+        )
+        .form(
+            Right(Promote, Environment),
+            "/environments/{environment}/unfreeze",
+            post(environments::unfreeze_environment),
         )
         // Signing in and out.
         .page(Nobody, "/login", get(session::show_login))
@@ -134,6 +156,7 @@ fn pages() -> Pages {
         .form(Nobody, "/logout", post(session::sign_out))
         // What the page that signs people in is made of.
         .page(Nobody, "/assets/app.css", get(assets::get_stylesheet))
+        .page(Nobody, "/assets/app.js", get(assets::get_script))
         .page(Nobody, "/assets/mark.svg", get(assets::get_mark))
         // Tokens, which the use cases show to their owners as well, teams and webhooks.
         .page(Anybody, "/tokens", get(tokens::show_tokens))

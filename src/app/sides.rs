@@ -1,6 +1,6 @@
 //! What a person wrote for one side of a diff, resolved to contracts.
 
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::{App, AppError, Kind, check};
 use crate::{
@@ -232,6 +232,15 @@ impl App {
             add(&mut side, member.server.as_ref(), contract);
         }
         Ok(side)
+    }
+
+    /// A tool as its server lists it, by its raw digest; nothing where its text is not in this database.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn listed_tool(&self, raw: &Digest) -> Result<Option<Value>, AppError> {
+        let text = self.store.tool_text(raw).await?;
+        text.map(|text| contract_of(0, text).map(|contract| contract.tool().clone())).transpose()
     }
 
     /// What tools that came back were, and are, as the two sides of a diff. One whose older text is not in this database is

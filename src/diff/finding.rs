@@ -313,6 +313,12 @@ impl Finding {
             absolute: remark.absolute,
         }
     }
+
+    /// Whether all that it says is that the tool is written otherwise.
+    #[must_use]
+    pub fn is_notation(&self) -> bool {
+        self.rule == notation_changed::ID
+    }
 }
 
 /// What happened to a tool.
@@ -389,7 +395,7 @@ impl ToolReport {
     #[must_use]
     pub fn is_notation(&self) -> bool {
         let mut compatible = self.of_level(Level::Compatible).peekable();
-        compatible.peek().is_some() && compatible.all(|f| f.rule == notation_changed::ID)
+        compatible.peek().is_some() && compatible.all(Finding::is_notation)
     }
 }
 

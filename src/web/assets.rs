@@ -1,4 +1,4 @@
-//! The stylesheet and the mark, compiled in. Asked again at each visit, sent only when they changed.
+//! The stylesheet, the script and the mark, compiled in. Asked again at each visit, sent only when they changed.
 
 use std::sync::LazyLock;
 
@@ -32,12 +32,20 @@ impl Asset {
 
 static STYLESHEET: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("text/css; charset=utf-8", include_str!("../../templates/assets/app.css")));
+static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("text/javascript; charset=utf-8", include_str!("../../templates/assets/app.js"))
+});
 static MARK: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("image/svg+xml", include_str!("../../templates/assets/mark.svg")));
 
 /// The one stylesheet.
 pub(super) async fn get_stylesheet(headers: HeaderMap) -> Response {
     STYLESHEET.answer(&headers)
+}
+
+/// The one script.
+pub(super) async fn get_script(headers: HeaderMap) -> Response {
+    SCRIPT.answer(&headers)
 }
 
 /// The mark.

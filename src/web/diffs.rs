@@ -62,7 +62,7 @@ pub(super) async fn show_diff(
         candidate,
         assume: query.assume,
         sides: sides(&app).await?,
-        view: report.as_ref().map(|r| ReportView::new(r, &address, None, None)),
+        view: report.as_ref().map(|r| ReportView::new(r, &address)),
         notice: failure.map(error::told),
     };
     Ok(page(status, &shown))

@@ -1,7 +1,6 @@
-//! `/environments` and `/environments/{environment}`: what is live, and the forms that move it.
+//! `/environments` and `/environments/{environment}`: what is live, what is frozen and held, and the ways to move it.
 //!
-//! Each form carries the generation that its reader saw. Where somebody moved the pointer in between, the page comes
-//! back with what is true now, says who moved it, and offers the form again.
+//! A move begins with its [preflight](super::moves). Each form carries the generation that its reader saw.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +9,14 @@ use axum::{http::StatusCode, response::Response};
 use serde::Deserialize;
 
 use super::{
-    error::{self, Error},
+    error::Error,
     filters,
+    moves::Notice,
     page::{Form, Frame, Path, Query, page, see},
 };
 use crate::{
-    app::{App, AppError, Kind, MoveRequest, Overrides, ReleaseRequest, view},
+    access::{Caller, Object, Right},
+    app::{App, AppError, Kind, ReleaseRequest, view},
     catalog::{CatalogVersion, EnvironmentPointer, MoveKind},
     guard::Acting,
     name::{CatalogName, EnvironmentName},
@@ -56,122 +57,37 @@ struct Environment {
     name: EnvironmentName,
     pages: Vec<view::EnvironmentPage>,
     notice: Option<Notice>,
-    /// What was typed or asked for, so that it need not be typed again.
-    typed: Typed,
-}
-
-/// Why the last form was not followed.
-struct Notice {
-    stale: bool,
-    title: &'static str,
-    message: String,
-    help: String,
-}
-
-/// What a form starts with.
-#[derive(Default)]
-struct Typed {
-    catalog: Option<CatalogName>,
-    version: Option<CatalogVersion>,
-    kind: Option<MoveKind>,
-    reason: String,
+    /// What was asked for: it stands chosen.
+    chosen: EnvironmentQuery,
+    /// Who looks, where that is known.
+    caller: Option<Caller>,
 }
 
 impl Environment {
-    fn is_chosen(&self, catalog: &CatalogName, kind: MoveKind, version: &CatalogVersion) -> bool {
-        self.is_typed(catalog, kind) && self.typed.version.as_ref() == Some(version)
+    fn is_chosen(&self, catalog: &CatalogName, version: &CatalogVersion) -> bool {
+        self.chosen.catalog.as_ref().is_none_or(|c| c == catalog)
+            && self.chosen.version.as_ref() == Some(version)
     }
 
-    fn reason(&self, catalog: &CatalogName, kind: MoveKind) -> &str {
-        if self.is_typed(catalog, kind) { &self.typed.reason } else { "" }
-    }
-
-    fn is_typed(&self, catalog: &CatalogName, kind: MoveKind) -> bool {
-        self.typed.kind == Some(kind) && self.typed.catalog.as_ref().is_none_or(|c| c == catalog)
+    fn may(&self, right: Right, catalog: &CatalogName) -> bool {
+        let object = Object { catalog: Some(catalog), environment: Some(&self.name) };
+        self.caller.as_ref().is_none_or(|caller| caller.may(right, object).is_ok())
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct EnvironmentQuery {
     catalog: Option<CatalogName>,
     version: Option<CatalogVersion>,
 }
 
-/// One environment; a version asked for stands chosen in the promote form.
+/// One environment; a version asked for stands chosen where it can be promoted.
 pub(super) async fn show_environment(
     Acting { app, .. }: Acting,
     Path(environment): Path<EnvironmentName>,
     Query(query): Query<EnvironmentQuery>,
 ) -> Result<Response, Error> {
-    let typed = Typed {
-        catalog: query.catalog,
-        version: query.version,
-        kind: query.version.map(|_| MoveKind::Promote),
-        reason: String::new(),
-    };
-    shown(&app, environment, None, typed).await
-}
-
-#[derive(Deserialize)]
-pub(super) struct MoveForm {
-    catalog: CatalogName,
-    version: CatalogVersion,
-    generation: i64,
-    #[serde(default)]
-    reason: String,
-}
-
-/// Promotes, then shows where the environment points.
-pub(super) async fn promote_version(
-    Acting { app, actor }: Acting,
-    Path(environment): Path<EnvironmentName>,
-    Form(form): Form<MoveForm>,
-) -> Result<Response, Error> {
-    moved(&app, actor, environment, form, MoveKind::Promote).await
-}
-
-/// Rolls back, then shows where the environment points.
-pub(super) async fn rollback_version(
-    Acting { app, actor }: Acting,
-    Path(environment): Path<EnvironmentName>,
-    Form(form): Form<MoveForm>,
-) -> Result<Response, Error> {
-    moved(&app, actor, environment, form, MoveKind::Rollback).await
-}
-
-async fn moved(
-    app: &App,
-    actor: String,
-    environment: EnvironmentName,
-    form: MoveForm,
-    kind: MoveKind,
-) -> Result<Response, Error> {
-    let request = MoveRequest {
-        environment,
-        catalog: Some(form.catalog),
-        version: form.version,
-        generation: form.generation,
-        reason: form.reason,
-        actor,
-        idempotency_key: None,
-        overrides: Overrides::default(),
-    };
-    let done = match kind {
-        MoveKind::Promote => app.promote(&request).await,
-        MoveKind::Rollback => app.rollback(&request).await,
-    };
-    match done {
-        Ok(done) => Ok(see(&format!("/environments/{}", done.environment))),
-        Err(e) => {
-            let typed = Typed {
-                catalog: request.catalog,
-                version: Some(request.version),
-                kind: Some(kind),
-                reason: request.reason,
-            };
-            shown(app, request.environment, Some(e), typed).await
-        }
-    }
+    shown(&app, environment, None, query).await
 }
 
 #[derive(Deserialize)]
@@ -198,9 +114,58 @@ pub(super) async fn release_hold(
         actor,
         idempotency_key: None,
     };
-    match app.release_hold(&request).await {
+    let done = app.release_hold(&request).await;
+    answered(&app, environment, done).await
+}
+
+/// A freeze, or its end.
+#[derive(Deserialize)]
+pub(super) struct FreezeForm {
+    /// Which catalog; empty for all of them.
+    #[serde(default)]
+    catalog: String,
+    #[serde(default)]
+    reason: String,
+}
+
+impl FreezeForm {
+    fn catalog(&self) -> Result<Option<CatalogName>, AppError> {
+        let name = self.catalog.trim();
+        let name = (!name.is_empty()).then(|| name.parse::<CatalogName>()).transpose();
+        name.map_err(|e| AppError::new(Kind::Invalid, "invalid-name", e.to_string()))
+    }
+}
+
+/// Freezes the environment, or one catalog in it, then shows it.
+pub(super) async fn freeze_environment(
+    Acting { app, actor }: Acting,
+    Path(environment): Path<EnvironmentName>,
+    Form(form): Form<FreezeForm>,
+) -> Result<Response, Error> {
+    let catalog = form.catalog()?;
+    let done = app.freeze(&environment, catalog.as_ref(), &form.reason, &actor).await;
+    answered(&app, environment, done.map(|_| ())).await
+}
+
+/// Ends a freeze, then shows the environment.
+pub(super) async fn unfreeze_environment(
+    Acting { app, actor }: Acting,
+    Path(environment): Path<EnvironmentName>,
+    Form(form): Form<FreezeForm>,
+) -> Result<Response, Error> {
+    let catalog = form.catalog()?;
+    let done = app.unfreeze(&environment, catalog.as_ref(), &form.reason, &actor).await;
+    answered(&app, environment, done).await
+}
+
+async fn answered(
+    app: &App,
+    environment: EnvironmentName,
+    done: Result<(), AppError>,
+) -> Result<Response, Error> {
+    match done {
         Ok(()) => Ok(see(&format!("/environments/{environment}"))),
-        Err(e) => shown(&app, environment, Some(e), Typed::default()).await,
+        Err(e) => shown(app, environment, Some(e), EnvironmentQuery::default()).await,
     }
 }
 
@@ -208,14 +173,13 @@ async fn shown(
     app: &App,
     name: EnvironmentName,
     failure: Option<AppError>,
-    typed: Typed,
+    chosen: EnvironmentQuery,
 ) -> Result<Response, Error> {
     let pages = app.environment(&name).await?;
-    let status = failure.as_ref().map_or(StatusCode::OK, |e| error::kind(e.kind).0);
-    let notice = failure.map(|e| {
-        let (stale, title) = (e.kind == Kind::Stale, error::kind(e.kind).1);
-        let (message, help) = error::told(e);
-        Notice { stale, title, message, help }
-    });
-    Ok(page(status, &Environment { frame: Frame::new(app, "/environments"), name, pages, notice, typed }))
+    let (status, notice) = match failure.map(Notice::of) {
+        Some((status, notice)) => (status, Some(notice)),
+        None => (StatusCode::OK, None),
+    };
+    let (frame, caller) = (Frame::new(app, "/environments"), app.caller().cloned());
+    Ok(page(status, &Environment { frame, name, pages, notice, chosen, caller }))
 }

@@ -28,6 +28,12 @@ pub(crate) fn sentence<T: Display>(text: T, _: &dyn Values) -> Result<Safe<Strin
     Ok(Safe(text::sentence(&text.to_string())))
 }
 
+/// The same, short: its first line, up to what a list has room for.
+#[askama::filter_fn]
+pub(crate) fn brief<T: Display>(text: T, _: &dyn Values) -> Result<Safe<String>> {
+    Ok(Safe(text::brief(&text.to_string())))
+}
+
 /// The same as a whole sentence: with a full stop, unless it ends in one or asks.
 #[askama::filter_fn]
 pub(crate) fn statement<T: Display>(text: T, _: &dyn Values) -> Result<Safe<String>> {

@@ -13,10 +13,10 @@ use crate::{
 };
 
 /// More findings of one level than anybody reads on a page; the API has them all.
-const FINDINGS: usize = 300;
+const FINDINGS: usize = 100;
 
 /// More tools than anybody looks through one by one.
-const TOOLS: usize = 500;
+const TOOLS: usize = 200;
 
 /// What a page shows of a report.
 pub(super) struct ReportView<'r> {
@@ -111,15 +111,20 @@ pub(super) struct ToolLine<'r> {
 }
 
 impl<'r> ReportView<'r> {
-    /// `address` is the page without `assume`, ending in `?` or `&`; `before` and `after` bring contract versions
-    /// where the sides are catalog versions.
-    pub(super) fn new(
+    /// `address` is the page without `assume`, ending in `?` or `&`.
+    pub(super) fn new(report: &'r Report, address: &str) -> Self {
+        let levels = [Level::Breaking, Level::Risky, Level::Undecided, Level::Compatible];
+        let levels = levels.map(|level| LevelView::new(report, level)).into();
+        Self { levels, ..Self::of_tools(report, address, (None, None), TOOLS) }
+    }
+
+    /// Without the findings: the verdict, and at most `most` tools with their versions before and after.
+    pub(super) fn of_tools(
         report: &'r Report,
         address: &str,
-        before: Option<&Content>,
-        after: Option<&Content>,
+        (before, after): (Option<&Content>, Option<&Content>),
+        most: usize,
     ) -> Self {
-        let levels = [Level::Breaking, Level::Risky, Level::Undecided, Level::Compatible];
         let (before, after) = (versions(before), versions(after));
         let lookup = |of: &Versions<'_>, t: &ToolReport| {
             of.get(&(t.server.as_str(), t.tool.as_str())).cloned().cloned()
@@ -129,12 +134,12 @@ impl<'r> ReportView<'r> {
         let rewritten = |tool: &&ToolReport| tool.verdict == Level::Compatible && tool.is_notation();
         let fold = report.tools.iter().filter(rewritten).count() > 1;
         let (rewritten, tools): (Vec<_>, Vec<_>) =
-            report.tools.iter().take(TOOLS).partition(|tool| fold && rewritten(tool));
+            report.tools.iter().take(most).partition(|tool| fold && rewritten(tool));
         Self {
-            levels: levels.map(|level| LevelView::new(report, level)).into(),
+            levels: Vec::new(),
             tools: tools.into_iter().map(line).collect(),
             rewritten: rewritten.into_iter().map(line).collect(),
-            left_out: report.tools.len().saturating_sub(TOOLS),
+            left_out: report.tools.len().saturating_sub(most),
             assumptions: [Assumption::Declared, Assumption::Strict].map(|assumption| AssumptionLink {
                 assumption,
                 verdict: match assumption {
@@ -225,7 +230,7 @@ impl<'r> Notation<'r> {
 }
 
 impl<'r> FindingView<'r> {
-    fn new(report: &'r Report, finding: &'r Finding) -> Self {
+    pub(super) fn new(report: &'r Report, finding: &'r Finding) -> Self {
         let values = match (&finding.baseline, &finding.candidate) {
             (None, None) => Values::None,
             (Some(Value::String(was)), Some(Value::String(now))) if is_prose(was) || is_prose(now) => {
@@ -283,7 +288,8 @@ impl ToolLine<'_> {
     }
 }
 
-fn status(status: Status) -> &'static str {
+/// What happened to a tool.
+pub(super) fn status(status: Status) -> &'static str {
     match status {
         Status::Added => "added",
         Status::Removed => "removed",

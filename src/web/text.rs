@@ -66,6 +66,17 @@ pub(super) fn sentence(text: &str) -> String {
     out
 }
 
+/// The first line of a sentence, with a capital at the start, cut where a list has no more room.
+pub(super) fn brief(text: &str) -> String {
+    const BRIEF: usize = 110;
+    let line = text.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(BRIEF) {
+        // A backtick that lost its partner is no code.
+        Some((at, _)) => sentence(&line[..at]) + "…",
+        None => sentence(line),
+    }
+}
+
 /// Invisible characters spelt out, cut at `limit`; still to be escaped (the templates do).
 pub(super) fn plain(text: &str, limit: usize) -> String {
     let (shown, rest) = cut(text, limit);

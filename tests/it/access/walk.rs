@@ -113,7 +113,7 @@ async fn whoever_is_not_known_sees_health_and_the_way_in() {
     assert_eq!(
         open.join("\n"),
         "GET /livez\nGET /readyz\nGET /login\nPOST /login\nGET /login/link\nGET /login/oidc\nGET /login/oidc/callback\n\
-         POST /logout\nGET /assets/app.css\nGET /assets/mark.svg"
+         POST /logout\nGET /assets/app.css\nGET /assets/app.js\nGET /assets/mark.svg"
     );
 }
 

@@ -1,7 +1,10 @@
 //! What the forms do: a write and a redirection, or the page again with the reason and what was typed.
 
 use axum::http::StatusCode;
-use toolpact::app::App;
+use toolpact::{
+    access::{Caller, Role},
+    app::App,
+};
 
 use super::check;
 use crate::{
@@ -34,29 +37,155 @@ async fn accepted(app: &App, ask: Ask, to: &str) -> String {
     page.body
 }
 
-#[tokio::test]
-async fn a_review_shows_the_proof_and_both_assumptions() {
-    let app = seed::story().await;
-    let page = answer(&app, get(DRAFT)).await.body;
-    for text in [
-        "<code>state</code> no longer accepts &#34;all&#34;",
-        "accepted by <strong>shop@2026.11.28</strong>",
-        "rejected by <strong>shop/d-4</strong> at <code>/state</code>",
-        "not admitted by <strong>shop@2026.11.28</strong> at <code>/orders/0/total</code>",
-        "<del>newest</del><ins>oldest</ins>",
-        "title=\"zero-width character\">U+200B</mark>",
-        "href=\"/catalogs/shop/drafts/4?assume=strict\"",
-        "Patch of the contract (RFC 6902)",
-        "too small a step",
-        "name=\"accept_breaking\"",
-    ] {
-        assert!(page.contains(text), "{text}");
+/// The value of the first field of this name.
+fn field(page: &str, name: &str) -> String {
+    let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).expect("the field is there");
+    rest.split('"').next().unwrap_or_default().to_owned()
+}
+
+/// The page of the change that a rule found first, as the queue links it.
+async fn change(app: &App, rule: &str) -> (String, String) {
+    let page = answer(app, get(DRAFT)).await.body;
+    let links = page.split("<li id=\"c-").skip(1).map(|rest| rest.split('"').next().unwrap_or_default());
+    for short in links.map(ToOwned::to_owned).collect::<Vec<_>>() {
+        let at = format!("{DRAFT}?change={short}");
+        let page = answer(app, get(&at)).await.body;
+        // A rule that is none of this release has no page.
+        let named = [format!("rule <a href=\"/rules/{rule}\">"), format!("rule <code>{rule}</code>")];
+        if named.iter().any(|named| page.contains(named)) {
+            return (at, page);
+        }
     }
-    // The proof stands above the values that it is about.
-    assert!(page.find("class=\"witness\"") < page.find("class=\"was-now\""), "{page}");
-    // Breaking stands open, compatible is folded in.
-    assert_eq!(page.matches("<details open>").count(), 3);
-    assert!(page.contains("<details>\n    <summary><h2 id=\"compatible\">"), "{page}");
+    panic!("no change of {rule} in {page}");
+}
+
+#[tokio::test]
+async fn a_review_shows_every_change_with_its_proof_and_both_assumptions() {
+    let app = seed::story().await;
+    for (rule, says) in [
+        (
+            "enum-value-removed",
+            &[
+                "<h2 id=\"sentence\" class=\"sentence\"><code>state</code> no longer accepts &#34;all&#34;</h2>",
+                "accepted by <strong>shop@2026.11.28</strong>",
+                "rejected by <strong>shop/d-4</strong> at <code>/state</code>",
+                "&#34;method&#34;: &#34;tools/call&#34;",
+                "to decide</span>",
+                "&#38;assume=strict\"",
+            ][..],
+        ),
+        (
+            "description-cue-added",
+            &[
+                "<del>newest</del><ins>oldest</ins>",
+                "title=\"zero-width character\">U+200B</mark>",
+                "does not stand in the way",
+            ][..],
+        ),
+    ] {
+        let (at, page) = change(&app, rule).await;
+        check(&at, &answer(&app, get(&at)).await);
+        for text in says {
+            assert!(page.contains(text), "{at}: no {text} in {page}");
+        }
+        // Every group but the compatible stands open, and so does the one that is looked at.
+        for group in ["breaking", "risky", "undecided"] {
+            assert!(page.contains(&format!("<details class=\"{group}\" open>")), "{at}: {group}");
+        }
+    }
+    let (at, page) = change(&app, "enum-value-removed").await;
+    assert!(page.contains("too small a step") && page.contains("name=\"accept_breaking\""), "{page}");
+    let patch = answer(&app, get(&format!("{at}&show=patch"))).await.body;
+    assert!(patch.contains("Patch of the contract (RFC 6902)") && patch.contains("&#34;op&#34;"), "{patch}");
+    let json = answer(&app, get(&format!("{at}&show=json"))).await.body;
+    assert!(json.contains("<del><code>") && json.contains("<ins><code>"), "{json}");
+    let strange = answer(&app, get(&format!("{DRAFT}?change=abcdef"))).await;
+    assert_eq!(strange.status, StatusCode::NOT_FOUND);
+    assert!(strange.body.contains("has no change <code>abcdef</code>"), "{}", strange.body);
+}
+
+#[tokio::test]
+async fn a_change_is_decided_waived_rejected_and_taken_back_on_the_page() {
+    let app = seed::story().await;
+    let (at, page) = change(&app, "enum-value-removed").await;
+    let (fingerprint, digest) = (field(&page, "change"), field(&page, "digest"));
+    let query = at.split('?').nth(1).expect("it names the change").to_owned();
+    let decide = |more: &[(&str, &str)]| {
+        let seen = [("change", fingerprint.as_str()), ("digest", digest.as_str())];
+        submit(&format!("{DRAFT}/decide?{query}"), &[&seen, more].concat())
+    };
+    // What is refused comes back with what was typed.
+    for (more, status, says) in [
+        (&[("reason", "why not")][..], StatusCode::BAD_REQUEST, "Say what is decided"),
+        (&[("reason", "why not"), ("ruling", "waive")], StatusCode::BAD_REQUEST, "needs its last day"),
+        (
+            &[("reason", "why not"), ("ruling", "waive"), ("until", "2026-11-01")],
+            StatusCode::BAD_REQUEST,
+            "not in the future",
+        ),
+    ] {
+        refused(&app, decide(more), status, &[says, ">why not</textarea>"]).await;
+    }
+    let waived =
+        [("reason", "moved by then"), ("ruling", "waive"), ("until", "2027-01-31"), ("owner", "team")];
+    let next = answer(&app, decide(&waived)).await;
+    assert_eq!(next.status, StatusCode::SEE_OTHER, "{}", next.body);
+    let next = next.header("location").to_owned();
+    assert!(next.ends_with("#change") && !next.contains(&query), "on to the next that blocks: {next}");
+    let page = answer(&app, get(&at)).await.body;
+    for text in
+        ["waived until 2027-01-31", "<strong>Waived</strong> by web", "team answers for it", "moved by then"]
+    {
+        assert!(page.contains(text), "no {text} in {page}");
+    }
+    for (ruling, says) in
+        [("reject", "<strong>Rejected</strong>"), ("withdraw", "It stands in the way until somebody")]
+    {
+        let decided = answer(&app, decide(&[("reason", "on second thought"), ("ruling", ruling)])).await;
+        assert_eq!(decided.status, StatusCode::SEE_OTHER, "{}", decided.body);
+        let page = answer(&app, get(&at)).await.body;
+        assert!(page.contains(says), "no {says} in {page}");
+    }
+    // All of a rule, of what was seen.
+    let all = |digest: &str| {
+        let fields =
+            [("change", fingerprint.as_str()), ("digest", digest), ("all", "on"), ("ruling", "accept")];
+        submit(&format!("{DRAFT}/decide?{query}"), &[&fields[..], &[("reason", "all of it")]].concat())
+    };
+    let other = format!("sha256:{}", "0".repeat(64));
+    refused(&app, all(&other), StatusCode::PRECONDITION_FAILED, &["by now, not", ">all of it</textarea>"])
+        .await;
+    assert_eq!(answer(&app, all(&digest)).await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn what_is_said_stands_at_its_change_or_at_the_draft() {
+    let app = seed::story().await;
+    let (at, page) = change(&app, "enum-value-removed").await;
+    let (fingerprint, query) = (field(&page, "change"), at.split('?').nth(1).unwrap_or_default().to_owned());
+    let say = |fields: &[(&str, &str)]| submit(&format!("{DRAFT}/comments?{query}"), fields);
+    refused(&app, say(&[("text", " ")]), StatusCode::BAD_REQUEST, &["A comment of 0 bytes"]).await;
+    let said = answer(&app, say(&[("change", &fingerprint), ("text", "who sends all?")])).await;
+    assert_eq!(said.header("location"), format!("{at}#said-1"), "{}", said.body);
+    let said = answer(&app, say(&[("text", "looks fine")])).await;
+    assert_eq!(said.header("location"), format!("{at}#said-2"), "{}", said.body);
+    let (here, there) = (answer(&app, get(&at)).await.body, change(&app, "tool-added").await.1);
+    assert!(here.contains("who sends all?") && here.contains("looks fine"), "{here}");
+    assert!(!there.contains("who sends all?") && there.contains("looks fine"), "{there}");
+}
+
+#[tokio::test]
+async fn whoever_may_not_is_told_before_they_try() {
+    let app = seed::story().await;
+    let looks = Caller { roles: [Role::Viewer].into(), ..Caller::local("vera") };
+    let page = answer(&app, get(DRAFT).caller(Some(looks.clone()))).await;
+    check(DRAFT, &page);
+    assert!(page.body.contains("You may look, not decide"), "{}", page.body);
+    assert_eq!(page.body.matches("<form").count(), 1, "nothing but to sign out: {}", page.body);
+    let move_page = "/environments/staging/preflight?kind=rollback&catalog=shop&version=2026.11.26";
+    let page = answer(&app, get(move_page).caller(Some(looks))).await;
+    assert!(page.body.contains("You may look, not move"), "{}", page.body);
+    assert_eq!(page.body.matches("<form").count(), 1, "{}", page.body);
 }
 
 #[tokio::test]
@@ -78,7 +207,9 @@ async fn a_rejected_draft_shows_who_and_why() {
     let reject = submit(&format!("{DRAFT}/reject"), &[("reason", "keep it")]);
     let page = accepted(&app, reject, DRAFT).await;
     assert!(page.contains("<strong>rejected</strong> by web") && page.contains("“keep it”"), "{page}");
-    assert_eq!(page.matches("<form").count(), 2, "nothing is left to do but to search and to sign out");
+    // Nothing is left to do but to search, to sign out, and to say something.
+    assert_eq!(page.matches("<form").count(), 4, "{page}");
+    assert!(!page.contains("/approve") && !page.contains("/decide"), "{page}");
 }
 
 #[tokio::test]
@@ -91,7 +222,8 @@ async fn a_promotion_moves_the_environment() {
         ("reason", "back to the first"),
     ];
     let page =
-        accepted(&app, submit("/environments/staging/promote", &fields), "/environments/staging").await;
+        accepted(&app, submit("/environments/staging/promote", &fields), "/environments/staging#at-shop")
+            .await;
     assert!(page.contains("back to the first"));
 }
 
@@ -101,7 +233,8 @@ async fn a_rollback_holds_what_it_left_until_it_is_released() {
     let fields =
         [("catalog", "shop"), ("version", "2026.11.26"), ("generation", "2"), ("reason", "agents loop")];
     let page =
-        accepted(&app, submit("/environments/staging/rollback", &fields), "/environments/staging").await;
+        accepted(&app, submit("/environments/staging/rollback", &fields), "/environments/staging#at-shop")
+            .await;
     assert!(page.contains("2026.11.28 is held"), "{page}");
     // The form says which version it means: a second press must not release another.
     let form = page.split("/release-hold").nth(1).and_then(|rest| rest.split("</form>").next());
@@ -124,13 +257,57 @@ async fn a_stale_form_comes_back_with_who_moved_it_and_what_was_typed() {
             "jonas moved it to 2026.11.28",
             "Nothing was changed",
             "name=\"generation\" value=\"2\"",
-            "value=\"my reason\"",
-            "<option value=\"2026.11.26\" selected>",
+            ">my reason</textarea>",
+            "name=\"version\" value=\"2026.11.26\"",
+            "What has to be so",
         ];
         let ask = submit(&format!("/environments/staging/{form}"), &fields);
-        let page = refused(&app, ask, StatusCode::PRECONDITION_FAILED, &says).await;
-        assert_eq!(page.body.matches("value=\"my reason\"").count(), 1, "only in the form that was sent");
+        refused(&app, ask, StatusCode::PRECONDITION_FAILED, &says).await;
     }
+}
+
+#[tokio::test]
+async fn a_rollback_is_planned_with_what_is_lost_and_what_is_held() {
+    let app = seed::story().await;
+    let at = "/environments/staging/preflight?kind=rollback&catalog=shop&version=2026.11.26";
+    let page = answer(&app, get(at)).await;
+    check(at, &page);
+    for text in [
+        "Roll back staging to 2026.11.26?",
+        "<strong>They lose:</strong> <span class=\"mono\">order_track</span>",
+        "2026.11.28 is then held",
+        "What going back changes",
+    ] {
+        assert!(page.body.contains(text), "no {text} in {}", page.body);
+    }
+    let never = at.replace("2026.11.26", "2026.11.27");
+    assert_eq!(answer(&app, get(&never)).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn nothing_moves_in_a_frozen_environment_but_for_an_emergency() {
+    let app = seed::story().await;
+    let freeze =
+        |catalog, reason| submit("/environments/staging/freeze", &[("catalog", catalog), ("reason", reason)]);
+    refused(&app, freeze("shop", ""), StatusCode::BAD_REQUEST, &["The reason is empty"]).await;
+    let page = accepted(&app, freeze("", "the sale"), "/environments/staging").await;
+    assert!(page.contains("the whole environment") && page.contains("the sale"), "{page}");
+    refused(&app, freeze("", "again"), StatusCode::CONFLICT, &["is frozen already"]).await;
+    let plan = |kind| format!("/environments/staging/preflight?kind={kind}&catalog=shop&version=2026.11.26");
+    let promotion = answer(&app, get(&plan("promote"))).await.body;
+    assert!(promotion.contains("nothing can be promoted until"), "{promotion}");
+    let rollback = answer(&app, get(&plan("rollback"))).await.body;
+    assert!(rollback.contains("name=\"emergency\" required"), "{rollback}");
+    let fields =
+        [("catalog", "shop"), ("version", "2026.11.26"), ("generation", "2"), ("reason", "it burns")];
+    let back = |more: &[(&str, &str)]| submit("/environments/staging/rollback", &[&fields, more].concat());
+    let says = ["Blocked by policy", ">it burns</textarea>"];
+    refused(&app, back(&[]), StatusCode::UNPROCESSABLE_ENTITY, &says).await;
+    let page = accepted(&app, back(&[("emergency", "on")]), "/environments/staging#at-shop").await;
+    assert!(page.contains("</span> emergency</span>"), "{page}");
+    let unfreeze = submit("/environments/staging/unfreeze", &[("reason", "the sale is over")]);
+    let page = accepted(&app, unfreeze, "/environments/staging").await;
+    assert!(!page.contains("Frozen"), "{page}");
 }
 
 #[tokio::test]

