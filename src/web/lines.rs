@@ -100,6 +100,6 @@ mod tests {
         };
         assert_eq!(told(&Lines::of(Some(&object("a")), Some(&object("b")))), "7 = = = = -+ = = = = 6");
         assert_eq!(told(&Lines::of(None, Some(&json!({"a": "<b>"})))), "+");
-        assert_eq!(told(&Lines::of(Some(&json!(1)), Some(&json!(1)))), "1");
+        assert_eq!(told(&Lines::of(Some(&json!(1)), Some(&json!(1)))), "=");
     }
 }

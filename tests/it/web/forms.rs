@@ -181,11 +181,11 @@ async fn whoever_may_not_is_told_before_they_try() {
     let page = answer(&app, get(DRAFT).caller(Some(looks.clone()))).await;
     check(DRAFT, &page);
     assert!(page.body.contains("You may look, not decide"), "{}", page.body);
-    assert_eq!(page.body.matches("<form").count(), 1, "nothing but to sign out: {}", page.body);
+    assert_eq!(page.body.matches("<form").count(), 2, "nothing but to search and to sign out: {}", page.body);
     let move_page = "/environments/staging/preflight?kind=rollback&catalog=shop&version=2026.11.26";
     let page = answer(&app, get(move_page).caller(Some(looks))).await;
     assert!(page.body.contains("You may look, not move"), "{}", page.body);
-    assert_eq!(page.body.matches("<form").count(), 1, "{}", page.body);
+    assert_eq!(page.body.matches("<form").count(), 2, "{}", page.body);
 }
 
 #[tokio::test]
