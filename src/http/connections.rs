@@ -3,14 +3,7 @@
 //! A client that sends its request a byte a minute holds a connection and nothing else, and not for long (slow loris). What is
 //! counted here is what one process can hold; how often somebody may call is `guard`'s business.
 
-use std::{
-    convert::Infallible,
-    io,
-    net::SocketAddr,
-    pin::{Pin, pin},
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::{
     Extension, Router,
@@ -81,7 +74,7 @@ pub async fn serve(
                 continue;
             }
         };
-        let connection = graceful.watch(connection(stream, address, router.clone(), bounds));
+        let connection = connection(&graceful, stream, address, router.clone(), bounds);
         tokio::spawn(async move {
             // A client that hangs up or never ends its request is nobody's failure here.
             _ = connection.await;
@@ -93,21 +86,14 @@ pub async fn serve(
     Ok(())
 }
 
-/// One connection, which is also told of the address at its other end.
+/// One connection, until it ends or is to; it is also told of the address at its other end.
 fn connection(
+    graceful: &GracefulShutdown,
     stream: TcpStream,
     address: SocketAddr,
     router: Router,
     bounds: Bounds,
-) -> http1::Connection<
-    TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>,
-    impl hyper::service::Service<
-        Request<Incoming>,
-        Response = axum::response::Response,
-        Error = Infallible,
-        Future: Send,
-    >,
-> {
+) -> impl Future<Output = Result<(), hyper::Error>> + Send + use<> {
     // Answers are written at once; waiting for more to send only costs time here.
     _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
@@ -117,9 +103,10 @@ fn connection(
         let mut routes = routes.clone();
         async move { routes.call(request.map(Body::new)).await }
     });
-    http1::Builder::new()
+    let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(bounds.head)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(Box::pin(stream)), answer)
+        .serve_connection(TokioIo::new(Box::pin(stream)), answer);
+    graceful.watch(connection)
 }
