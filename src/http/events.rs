@@ -12,7 +12,7 @@ use axum::{
 use chrono::{DateTime, Utc};
 use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::{
     Error,
@@ -88,7 +88,7 @@ pub(super) struct StreamQuery {
         StreamQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "The number of the last event that was received; counts before `after`."),
     ),
-    responses((status = 200, description = "Events, for as long as both sides stay.", content((String = "text/event-stream")))),
+    responses((status = 200, description = "Events, for as long as both sides stay.", content((Streamed = "text/event-stream")))),
     extensions(("x-problems" = json!(["invalid-last-event-id"]))),
 )]
 pub(super) async fn stream_events(
@@ -105,6 +105,16 @@ pub(super) async fn stream_events(
         stream::unfold(followed, |mut followed| async { Some((next(&mut followed).await?, followed)) });
     let batches = batches.take_until(Box::pin(taken_back(app)));
     Ok(Sse::new(batches.flat_map(stream::iter)).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// One message of the stream, as the HTML standard names its fields.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "never made, only described")]
+pub(super) struct Streamed {
+    /// The event's number, to be named as `Last-Event-ID`.
+    id: String,
+    /// The event, as JSON.
+    data: String,
 }
 
 /// Ends when what the caller showed is no good any more, and at the latest after a quarter of an hour: whoever wants more comes
