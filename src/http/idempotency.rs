@@ -123,9 +123,14 @@ fn digest(parts: &Parts, body: &Bytes) -> Digest {
     let (seen, kind) = (header(header::IF_MATCH), header(header::CONTENT_TYPE));
     let caller = parts.extensions.get::<Known>().and_then(|known| known.0.as_ref().ok());
     let caller = caller.map(|caller| format!("{} {}", caller.name, caller.auth)).unwrap_or_default();
-    let behalf = header(ON_BEHALF_OF);
+    // One that is empty is refused, and must not be told what was answered to none.
+    let behalf = if parts.headers.contains_key(ON_BEHALF_OF) {
+        [b"=", header(ON_BEHALF_OF)].concat()
+    } else {
+        Vec::new()
+    };
     Digest::of_bytes(
-        &[caller.as_bytes(), b"\n", behalf, head.as_bytes(), seen, b"\n", kind, b"\n\n", body].concat(),
+        &[caller.as_bytes(), b"\n", &behalf, head.as_bytes(), seen, b"\n", kind, b"\n\n", body].concat(),
     )
 }
 

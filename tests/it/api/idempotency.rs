@@ -42,6 +42,19 @@ fn code(answer: &Answer) -> String {
 }
 
 #[tokio::test]
+async fn an_empty_header_is_not_told_what_was_answered_to_none() {
+    let app = seed::story().await;
+    let make = || {
+        let body =
+            json!({"draft": 4, "rule": "enum-value-removed", "ruling": "accept", "reason": "callers move"});
+        post("/api/v1/catalogs/shop/decisions", body).header("idempotency-key", "k-behalf")
+    };
+    assert_eq!(answer(&app, make()).await.status, StatusCode::CREATED);
+    let empty = answer(&app, make().header("toolpact-on-behalf-of", "")).await.body;
+    assert!(empty.contains("idempotency-key-reused"), "{empty}");
+}
+
+#[tokio::test]
 async fn the_same_request_under_a_key_is_done_once_and_answered_alike() {
     let app = seed::story().await;
     let first = answer(&app, draft().header("idempotency-key", "k-1")).await;
