@@ -164,7 +164,7 @@ impl Access for Database {
         }
         sqlx::query(
             "WITH RECURSIVE family (id) AS (
-                 SELECT $3 UNION SELECT t.id FROM tokens t JOIN family f ON t.parent = f.id
+                 SELECT id FROM tokens WHERE id = $3 UNION SELECT t.id FROM tokens t JOIN family f ON t.parent = f.id
              )
              UPDATE tokens SET revoked_by = $1, revoked_at = $2
              WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL",
