@@ -342,13 +342,14 @@ pub struct Attempt {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
     use crate::catalog::event::NewEvent;
 
-    fn event(kind: &'static str, subject: &str, data: Value) -> Event {
+    /// An event that stands alone.
+    pub(in crate::catalog) fn event(kind: &'static str, subject: &str, data: Value) -> Event {
         let at = "2026-11-30T12:00:00Z".parse().expect("a time");
         let new = NewEvent {
             at,

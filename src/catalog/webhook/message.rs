@@ -205,21 +205,7 @@ pub fn signatures(keys: &[Vec<u8>], id: &str, timestamp: i64, body: &[u8]) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::event::NewEvent;
-
-    fn event(kind: &'static str, subject: &str, data: Value) -> Event {
-        let at = "2026-11-30T12:00:00Z".parse().expect("a time");
-        let new = NewEvent {
-            at,
-            actor: "ann".to_owned(),
-            kind,
-            subject: subject.to_owned(),
-            data,
-            origin: None,
-            seal: None,
-        };
-        Event::chained(new, None)
-    }
+    use crate::catalog::webhook::tests::event;
 
     #[test]
     fn a_message_is_signed_as_the_specification_shows_it() {

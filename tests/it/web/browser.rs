@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{command::User, real::installed};
+use crate::{command::User, database, real::installed};
 
 /// The folder that `tests/run` makes.
 const PACKAGES: &str = "browser-1.65.1";
@@ -115,6 +115,10 @@ fn ready() -> Option<(PathBuf, PathBuf)> {
 
 /// Starts the service, and has the script do this to it.
 fn drive(what: &str, user: &User, more: &[&str]) {
+    // The demo has a database of its own, whichever the tests are run on.
+    if more.contains(&"--demo") && database::server().is_some() {
+        return;
+    }
     let Some((packages, browser)) = ready() else { return };
     let args = [&["serve", "--no-poll", "--listen", "127.0.0.1:0"], more].concat();
     let service = user.command(&args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
