@@ -47,8 +47,7 @@ use utoipa_axum::{router::UtoipaMethodRouterExt as _, routes};
 
 pub use connections::{Bounds, serve};
 pub use error::Error;
-pub use layers::layers;
-pub use live::kept_first;
+pub use layers::{layers, service};
 
 use self::table::{Routes, Table};
 use crate::{

@@ -304,13 +304,23 @@ impl Digest {
             return Self::of_bytes(&canonical(value));
         }
         hash.hash.update(&hash.ahead);
-        Self(format!("sha256:{}", hex::encode(hash.hash.finalize())))
+        Self::written(&hash.hash.finalize())
     }
 
     /// The digest of bytes as they stand.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        Self(format!("sha256:{}", hex::encode(Sha256::digest(bytes))))
+        Self::written(&Sha256::digest(bytes))
+    }
+
+    fn written(hash: &[u8]) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = Vec::with_capacity("sha256:".len() + 2 * hash.len());
+        text.extend_from_slice(b"sha256:");
+        for byte in hash {
+            text.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+        Self(String::from_utf8(text).unwrap_or_default())
     }
 
     /// The whole text, `sha256:<hex>`.

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
 async fn serve(listener: TcpListener, app: App, rates: Rates, stop: cli::Stop) -> io::Result<()> {
     let bound = listener.local_addr()?;
     let routes = http::router(app.clone()).merge(web::router(app.clone()));
-    let router = http::layers(http::kept_first(routes, app.clone()), app.clone(), bound, rates);
+    let router = http::service(routes, app.clone(), bound, rates);
     // Whoever follows the log would be waited for otherwise.
     let stop = async move {
         stop.await;

@@ -29,7 +29,7 @@ pub(crate) fn served(router: impl FnOnce(SocketAddr) -> Router + Send + 'static)
 pub(crate) fn whole(app: App, bound: SocketAddr) -> Router {
     let routes = http::router(app.clone()).merge(web::router(app.clone()));
     let rates = Rates { calls: NonZeroU32::MAX, ..Rates::default() };
-    http::layers(http::kept_first(routes, app.clone()), app, bound, rates)
+    http::service(routes, app, bound, rates)
 }
 
 /// What an admin sends as `Authorization`.

@@ -40,9 +40,7 @@ pub fn id(digest: &Digest) -> String {
 }
 
 fn checksum(secret: &str) -> String {
-    let digest = Digest::of_bytes(secret.as_bytes());
-    let hex = digest.as_str().rsplit(':').next().unwrap_or_default();
-    hex.chars().take(CHECK).collect()
+    Digest::of_bytes(secret.as_bytes()).hex()[..CHECK].to_owned()
 }
 
 #[cfg(test)]

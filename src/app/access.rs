@@ -140,6 +140,13 @@ impl App {
         Ok(Some(caller))
     }
 
+    /// Who called with this token a moment ago, and may still.
+    #[must_use]
+    pub fn remembered(&self, secret: &str) -> Option<Arc<Caller>> {
+        // Only of what is a token was a caller remembered, so its checksum is not asked for again.
+        self.known.get(&Digest::of_bytes(secret.as_bytes()), self.now())
+    }
+
     /// Refuses what the caller may not do to this.
     pub(super) fn permit(&self, right: Right, object: Object<'_>) -> Result<(), AppError> {
         self.caller().map_or(Ok(()), |caller| Ok(caller.may(right, object)?))

@@ -1,6 +1,10 @@
 //! How often a caller may call, and an address may show what is no credential. Counted per process.
 
-use std::{net::IpAddr, num::NonZeroU32};
+use std::{
+    net::IpAddr,
+    num::NonZeroU32,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use governor::{
     Quota, RateLimiter,
@@ -14,6 +18,9 @@ type Keyed<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
 
 /// Keys that are counted for before those at rest are forgotten.
 const MOST_KEYS: usize = 10_000;
+
+/// After so many calls it is looked whether there are.
+const TIDIED: u64 = 256;
 
 /// How often is too often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +44,8 @@ pub struct Limits {
     calls: Keyed<String>,
     failures: Keyed<IpAddr>,
     clock: DefaultClock,
+    /// Calls.
+    counted: AtomicU64,
 }
 
 impl Limits {
@@ -48,17 +57,20 @@ impl Limits {
             calls: RateLimiter::keyed(Quota::per_second(rates.calls).allow_burst(burst)),
             failures: RateLimiter::keyed(Quota::per_minute(rates.failures)),
             clock: DefaultClock::default(),
+            counted: AtomicU64::new(0),
         }
     }
 
     /// Whether this caller may call now; otherwise after how many seconds.
     pub(super) fn may_call(&self, caller: &Caller) -> Result<(), u64> {
         let key = match &caller.auth {
-            Auth::Token(id) | Auth::Session(id) => id.clone(),
-            Auth::Oidc(_) | Auth::Link | Auth::Local => caller.name.clone(),
+            Auth::Token(id) | Auth::Session(id) => id,
+            Auth::Oidc(_) | Auth::Link | Auth::Local => &caller.name,
         };
-        let taken = self.calls.check_key(&key).map_err(|no| self.after(&no));
-        tidied(&self.calls);
+        let taken = self.calls.check_key(key).map_err(|no| self.after(&no));
+        if self.counted.fetch_add(1, Ordering::Relaxed).is_multiple_of(TIDIED) {
+            tidied(&self.calls);
+        }
         taken
     }
 

@@ -7,8 +7,8 @@ use axum::{
     Router,
     body::Body,
     extract::{DefaultBodyLimit, Request, State},
-    http::{HeaderMap, Method, Uri, header},
-    middleware::{Next, from_fn_with_state},
+    http::{Method, header},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use tower::Layer as _;
@@ -20,7 +20,7 @@ use tower_http::{
     trace::TraceLayer,
 };
 
-use super::{Error, live};
+use super::{Error, live, metrics};
 use crate::{
     app::App,
     guard::{self, Limits, Rates, request_id},
@@ -37,21 +37,29 @@ const BODY_TIME: Duration = Duration::from_secs(60);
 /// this site (DNS rebinding). On other addresses the names are the operator's business.
 ///
 /// They stand around the routes as one service, from the outermost in: a layer of each route would be copied with all below
-/// it for each request. Who calls is asked before anything is answered, what [`kept_first`](super::kept_first) keeps as well.
-pub fn layers(router: Router, app: App, bound: SocketAddr, rates: Rates) -> Router {
+/// it for each request.
+pub fn layers(router: Router, app: App, bound: SocketAddr, limits: Arc<Limits>) -> Router {
+    let router = router.layer(from_fn(metrics::measured));
     let around = (
         request_id::Naming,
         // A failed request is logged where the cause is known, not a second time here.
         TraceLayer::new_for_http().make_span_with(span).on_failure(()),
         CatchPanicLayer::custom(panicked),
         from_fn_with_state(bound.ip().is_loopback(), refuse_foreign_hosts),
-        from_fn_with_state((app, Arc::new(Limits::new(rates))), guard::identify),
+        from_fn_with_state((app, limits), guard::identify),
         CsrfLayer::new().with_rejection_response(|_: ProtectionError| Error::CrossOrigin.into_response()),
         DefaultBodyLimit::max(BODY_BYTES),
         RequestBodyDeadlineLayer::new(BODY_TIME),
         MapRequestBodyLayer::new(Body::new),
     );
     Router::new().fallback_service(around.layer(router))
+}
+
+/// The whole service over these routes: what is kept of live catalogs, then the routes within their [`layers`].
+pub fn service(routes: Router, app: App, bound: SocketAddr, rates: Rates) -> Router {
+    let limits = Arc::new(Limits::new(rates));
+    let layered = layers(routes, app.clone(), bound, Arc::clone(&limits));
+    live::kept_first(layered, app, limits, bound.ip().is_loopback())
 }
 
 /// The span that what happens within a request is logged in: of the highest level, so that no filter takes the name away.
@@ -83,16 +91,20 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
 }
 
 async fn refuse_foreign_hosts(State(loopback): State<bool>, request: Request, next: Next) -> Response {
-    if !loopback {
+    if !loopback || is_for_this_machine(&request) {
         return next.run(request).await;
     }
-    let host = host(request.uri(), request.headers());
-    if is_this_machine(&host) { next.run(request).await } else { Error::ForeignHost(host).into_response() }
+    Error::ForeignHost(host(&request).to_owned()).into_response()
 }
 
-fn host(uri: &Uri, headers: &HeaderMap) -> String {
-    let header = || headers.get(header::HOST).and_then(|v| v.to_str().ok());
-    uri.authority().map(|a| a.as_str()).or_else(header).unwrap_or_default().to_owned()
+/// Whether a request calls the service by a name of this machine.
+pub(super) fn is_for_this_machine(request: &Request) -> bool {
+    is_this_machine(host(request))
+}
+
+fn host(request: &Request) -> &str {
+    let header = || request.headers().get(header::HOST).and_then(|v| v.to_str().ok());
+    request.uri().authority().map(|a| a.as_str()).or_else(header).unwrap_or_default()
 }
 
 fn is_this_machine(host: &str) -> bool {
@@ -101,9 +113,8 @@ fn is_this_machine(host: &str) -> bool {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
     };
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    let ip = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(&name);
-    name == "localhost"
-        || name.ends_with(".localhost")
-        || ip.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    let name = name.trim_end_matches('.');
+    let ip = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
+    let top = name.rsplit_once('.').map_or(name, |(_, top)| top);
+    top.eq_ignore_ascii_case("localhost") || ip.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }

@@ -12,8 +12,7 @@ use serde_json::{Map, Value, json};
 use tracing::Instrument as _;
 use utoipa::{IntoParams, ToSchema};
 
-pub(super) use kept::environment;
-pub use kept::kept_first;
+pub(super) use kept::{environment, kept_first};
 
 use super::{
     Error,
@@ -133,7 +132,9 @@ async fn answered(
             };
             Ok::<_, Error>((tag(pointer, form, server.as_ref()), body))
         };
-        return Ok(kept(&headers, &*app.live_bytes(wanted, has(&headers), made).await?));
+        let ready = app.live_bytes(wanted, has(&headers), made).await?;
+        let known = std::str::from_utf8(&ready.tag).is_ok_and(|tag| is_known(&headers, tag));
+        return Ok(kept(&ready, known));
     }
     // These also say what the catalog and its servers are set to, which changes without a move.
     let pointer = app.live(&environment, catalog.as_ref()).await?;
@@ -155,10 +156,9 @@ fn tag(pointer: &EnvironmentPointer, form: &str, server: Option<&ServerName>) ->
 }
 
 /// The answer that is kept, or that the caller has it.
-fn kept(headers: &HeaderMap, ready: &Ready) -> Response {
+fn kept(ready: &Ready, has: bool) -> Response {
     let tag = HeaderValue::from_maybe_shared(ready.tag.clone()).unwrap_or(HeaderValue::from_static("\"\""));
-    let known = tag.to_str().is_ok_and(|tag| is_known(headers, tag));
-    let mut response = if known {
+    let mut response = if has {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let mut response = Body::from(ready.body.clone()).into_response();

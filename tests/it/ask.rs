@@ -6,17 +6,23 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode},
 };
 use serde_json::Value;
-use std::sync::Arc;
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use toolpact::{
     access::Caller,
     app::App,
-    guard::{Known, Rates},
+    guard::{Known, Limits, Rates},
     http, web,
 };
 use tower::ServiceExt as _;
 
 use crate::api::description::conforms;
+
+/// Where the service would listen: on loopback.
+const BOUND: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
 
 /// A request to be changed and sent.
 pub(crate) struct Ask {
@@ -111,15 +117,24 @@ impl Answer {
 pub(crate) async fn answer(app: &App, ask: Ask) -> Answer {
     let (method, path) = (ask.method.clone(), ask.path.clone());
     let routes = http::router(app.clone()).merge(web::router(app.clone()));
-    let answer = sent(app, http::kept_first(routes, app.clone()), ask).await;
+    let answer = sent_to(service(app, routes), ask).await;
     conforms(&method, &path, &answer);
     answer
 }
 
 /// Asks a router behind the common layers, on loopback.
 pub(crate) async fn sent(app: &App, router: Router, ask: Ask) -> Answer {
-    let bound = "127.0.0.1:7878".parse().expect("an address");
-    let router = http::layers(router, app.clone(), bound, Rates::default());
+    let limits = Arc::new(Limits::new(Rates::default()));
+    sent_to(http::layers(router, app.clone(), BOUND, limits), ask).await
+}
+
+/// These routes with all that stands around them, on loopback.
+pub(crate) fn service(app: &App, routes: Router) -> Router {
+    http::service(routes, app.clone(), BOUND, Rates::default())
+}
+
+/// Asks a whole service.
+pub(crate) async fn sent_to(router: Router, ask: Ask) -> Answer {
     let mut request = Request::builder().method(ask.method).uri(&ask.path);
     for (name, value) in &ask.headers {
         request = request.header(name, value);

@@ -1,5 +1,8 @@
-//! What is kept of live catalogs, answered before any route is looked for: that is what hosts ask all day, and what stands
-//! around a route costs more than the answer.
+//! What is kept of live catalogs, answered before anything else is done: that is what hosts ask all day, and what stands
+//! around a route costs many times the answer.
+//!
+//! It asks for itself what the layers ask: under which name the service is called, who calls, whether too often, and whether
+//! they may. Wherever that is not certain at once, or the answer would be no, the request goes the long way.
 
 use std::{
     convert::Infallible,
@@ -12,7 +15,6 @@ use axum::{
     Router,
     extract::{Query, Request},
     http::Method,
-    middleware::from_fn,
     response::Response,
     routing::future::RouteFuture,
 };
@@ -20,26 +22,31 @@ use futures_util::future::Either;
 use tower::Service;
 
 use super::{LiveQuery, has, kept, wanted};
-use crate::http::metrics;
+use crate::http::{conditional::says_nothing, layers, metrics};
 use crate::{
     access::{Object, Right},
     app::App,
-    guard::Known,
+    guard::{self, Limits, request_id},
 };
 
-/// Answers what is kept, and leaves the rest to these routes.
+/// Answers what is kept, and leaves the rest to this: the routes with all their layers.
 ///
-/// It asks nobody who calls: whatever does has to stand around it. What [`layers`](fn@super::super::layers) puts around what it
-/// is given does.
-pub fn kept_first(routes: Router, app: App) -> Router {
-    let routes = routes.layer(from_fn(metrics::measured));
-    Router::new().fallback_service(Kept { app: Arc::new(app), routes })
+/// `loopback` says whether only names of this machine are answered, as for [`layers`](fn@layers::layers).
+pub(in crate::http) fn kept_first(rest: Router, app: App, limits: Arc<Limits>, loopback: bool) -> Router {
+    Router::new().fallback_service(Kept { known: Arc::new(Shared { app, limits, loopback }), rest })
 }
 
+/// Copied for each request, so it holds no more than two references.
 #[derive(Clone)]
 struct Kept {
-    app: Arc<App>,
-    routes: Router,
+    known: Arc<Shared>,
+    rest: Router,
+}
+
+struct Shared {
+    app: App,
+    limits: Arc<Limits>,
+    loopback: bool,
 }
 
 impl Service<Request> for Kept {
@@ -53,30 +60,39 @@ impl Service<Request> for Kept {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        match kept_answer(&self.app, &request) {
-            Some(answer) => {
+        match self.known.answer(&request) {
+            Some(mut answer) => {
                 metrics::count_kept(answer.status());
+                request_id::name_answer(request.headers(), &mut answer);
                 Either::Left(ready(Ok(answer)))
             }
-            None => Either::Right(self.routes.call(request)),
+            None => Either::Right(self.rest.call(request)),
         }
     }
 }
 
-/// The answer that is kept, where it is certain. Whatever is not asked as it usually is, wrong or only unusual, is left to the
-/// route.
-fn kept_answer(app: &App, request: &Request) -> Option<Response> {
-    if *request.method() != Method::GET {
-        return None;
+impl Shared {
+    /// The answer that is kept, where it is certain. Whatever is not asked as it usually is, wrong or only unusual, is left to
+    /// the route.
+    fn answer(&self, request: &Request) -> Option<Response> {
+        let headers = request.headers();
+        if *request.method() != Method::GET {
+            return None;
+        }
+        let environment = environment(request.uri().path())?.parse().ok()?;
+        if self.loopback && !layers::is_for_this_machine(request) {
+            return None;
+        }
+        let Query(query) = Query::<LiveQuery>::try_from_uri(request.uri()).ok()?;
+        let ready = self.app.live_kept(&wanted(&environment, &query)?, has(headers))?;
+        let pointer = &ready.pointer;
+        let object = Object { catalog: Some(&pointer.catalog), environment: Some(&pointer.environment) };
+        // Last, for it counts the call.
+        let caller = guard::known_at_once(&self.app, &self.limits, request)?;
+        caller.may(Right::Read, object).ok()?;
+        // Who says what it has was found to have this.
+        Some(kept(&ready, !says_nothing(headers)))
     }
-    let Known(Ok(caller)) = request.extensions().get::<Known>()? else { return None };
-    let environment = environment(request.uri().path())?.parse().ok()?;
-    let Query(query) = Query::<LiveQuery>::try_from_uri(request.uri()).ok()?;
-    let ready = app.live_kept(&wanted(&environment, &query)?, has(request.headers()))?;
-    let pointer = &ready.pointer;
-    let object = Object { catalog: Some(&pointer.catalog), environment: Some(&pointer.environment) };
-    caller.may(Right::Read, object).ok()?;
-    Some(kept(request.headers(), &ready))
 }
 
 /// The environment whose live catalog this path asks for. No name of one has signs that a path escapes.

@@ -163,7 +163,7 @@ async fn who_calls_too_often_is_told_to_wait() {
     let (_, busy) = token(&app, "mara", CallerKind::Human, Role::Viewer).await;
     let (_, calm) = token(&app, "jonas", CallerKind::Human, Role::Viewer).await;
     let one = NonZeroU32::MIN;
-    let router = toolpact::http::layers(
+    let router = toolpact::http::service(
         toolpact::http::router(app.clone()),
         app.clone(),
         "127.0.0.1:7878".parse().expect("an address"),

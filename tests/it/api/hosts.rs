@@ -13,7 +13,7 @@ use toolpact::{
 
 use super::{check, check_parts};
 use crate::{
-    ask::{Ask, answer, get, post, sent},
+    ask::{Ask, answer, get, post, sent, sent_to, service},
     database::Own,
     seed,
     support::{Noon, is, listing, release, to, tool},
@@ -185,10 +185,8 @@ async fn what_is_kept_is_answered_as_the_route_would() {
     let tag = kept(&app).await;
     let routes = || http::router(app.clone()).merge(web::router(app.clone()));
     let check = async |ask: &dyn Fn() -> Ask, what: &str, status: u16, is_kept: bool| {
-        let (mut routed, mut asked) = (
-            sent(&app, routes(), ask()).await,
-            sent(&app, http::kept_first(routes(), app.clone()), ask()).await,
-        );
+        let (mut routed, mut asked) =
+            (sent(&app, routes(), ask()).await, sent_to(service(&app, routes()), ask()).await);
         for answer in [&mut routed, &mut asked] {
             // Whoever writes the answer to a connection counts it, where nobody did.
             answer.headers.remove("content-length");
@@ -196,7 +194,7 @@ async fn what_is_kept_is_answered_as_the_route_would() {
         assert_eq!(asked.status, status, "{what}");
         assert_eq!((asked.status, asked.headers, asked.body), (routed.status, routed.headers, routed.body));
         // Without routes, whatever is not kept leads nowhere.
-        let alone = sent(&app, http::kept_first(Router::new(), app.clone()), ask()).await.status;
+        let alone = sent_to(service(&app, Router::new()), ask()).await.status;
         assert_eq!(alone != 404, is_kept || status == 421, "{what}: {alone}");
     };
     for (has, status, is_kept) in [
