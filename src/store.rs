@@ -515,6 +515,8 @@ pub trait Catalogs: Send + Sync {
 pub trait Reviews: Send + Sync {
     /// Everything that was ever decided on changes of a catalog, in order.
     async fn decisions(&self, catalog: &CatalogName) -> Result<Vec<Decision>>;
+    /// The waivers that are the newest decision on their change in their scope, those that end first before the others.
+    async fn waivers(&self) -> Result<Vec<Decision>>;
     /// Keeps decisions, all or none; answers them with their numbers.
     async fn decide(&self, decisions: NewDecisions, event: NewEvent) -> Result<Vec<Decision>>;
     /// The approvals of a draft, in order; also of what it held before it was edited.

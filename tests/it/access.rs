@@ -6,7 +6,7 @@ mod connections;
 mod issuer;
 mod sessions;
 mod tokens;
-mod walk;
+pub(crate) mod walk;
 
 use std::collections::BTreeSet;
 

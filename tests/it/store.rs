@@ -1,6 +1,7 @@
 //! What the database keeps, keeps once, and refuses to forget.
 
 mod bounds;
+mod upgrade;
 
 use std::{path::Path, sync::Arc};
 

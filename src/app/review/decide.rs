@@ -10,7 +10,7 @@ use crate::{
     app::{App, AppError, Kind, access::Right, owner, reason},
     catalog::{
         Catalog,
-        review::{Decision, Decisions, Ruling, told},
+        review::{Decision, Ruling, told},
     },
     diff::{Finding, ToolReport},
     json::Digest,
@@ -133,13 +133,7 @@ impl App {
     /// # Errors
     /// Where the store fails.
     pub async fn waivers(&self) -> Result<Vec<Decision>, AppError> {
-        let mut waivers = Vec::new();
-        for catalog in self.store.catalogs().await? {
-            let decisions: Decisions = self.store.decisions(&catalog.name).await?.into_iter().collect();
-            waivers.extend(decisions.current().filter(|d| d.expires.is_some()).cloned());
-        }
-        waivers.sort_by_key(|d| (d.expires, d.id));
-        Ok(waivers)
+        Ok(self.store.waivers().await?)
     }
 
     async fn named_changes(&self, catalog: &Catalog, changes: &Changes) -> Result<Vec<Named>, AppError> {

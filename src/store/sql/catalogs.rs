@@ -17,6 +17,13 @@ use crate::{
     },
 };
 
+/// Catalogs, by their columns.
+macro_rules! catalogs {
+    ($where:literal) => {
+        concat!("SELECT name, policy, environments, servers FROM catalogs ", $where)
+    };
+}
+
 #[derive(FromRow)]
 struct Settings {
     name: String,
@@ -114,6 +121,17 @@ impl TryFrom<DraftGlance> for DraftRow {
     }
 }
 
+/// Versions with what they hold, by their columns.
+macro_rules! versions {
+    ($where:literal) => {
+        concat!(
+            "SELECT v.catalog, v.version, v.digest, c.body, v.draft, v.approved_by, v.reason, v.approved_at
+             FROM versions v JOIN content c ON c.digest = v.content ",
+            $where
+        )
+    };
+}
+
 #[derive(FromRow)]
 struct WholeVersion {
     catalog: String,
@@ -140,6 +158,18 @@ impl TryFrom<WholeVersion> for Version {
             approved_at: parsed("approval time", &row.approved_at)?,
         })
     }
+}
+
+/// Drafts with what they hold, by their columns.
+macro_rules! drafts {
+    ($where:literal) => {
+        concat!(
+            "SELECT d.id, d.catalog, d.base, d.digest, c.body, d.report, d.earlier, d.status, d.created_by, d.created_at,
+                 d.edited_by, d.decided_by, d.decided_at, d.reason, d.version
+             FROM drafts d JOIN content c ON c.digest = d.content ",
+            $where
+        )
+    };
 }
 
 #[derive(FromRow)]
@@ -187,8 +217,7 @@ impl TryFrom<WholeDraft> for Draft {
 #[async_trait]
 impl Catalogs for Database {
     async fn catalogs(&self) -> Result<Vec<Catalog>> {
-        let rows: Vec<Settings> =
-            sqlx::query_as("SELECT * FROM catalogs ORDER BY name").fetch_all(&self.reader).await?;
+        let rows: Vec<Settings> = sqlx::query_as(catalogs!("ORDER BY name")).fetch_all(&self.reader).await?;
         rows.into_iter().map(Catalog::try_from).collect()
     }
 
@@ -209,7 +238,7 @@ impl Catalogs for Database {
     }
 
     async fn catalog(&self, name: &CatalogName) -> Result<Option<Catalog>> {
-        let row: Option<Settings> = sqlx::query_as("SELECT * FROM catalogs WHERE name = $1")
+        let row: Option<Settings> = sqlx::query_as(catalogs!("WHERE name = $1"))
             .bind(name.as_str())
             .fetch_optional(&self.reader)
             .await?;
@@ -253,13 +282,11 @@ impl Catalogs for Database {
     }
 
     async fn versions(&self, catalog: &CatalogName) -> Result<Vec<Version>> {
-        let rows: Vec<WholeVersion> = sqlx::query_as(
-            "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
-             WHERE v.catalog = $1 ORDER BY v.ordinal DESC",
-        )
-        .bind(catalog.as_str())
-        .fetch_all(&self.reader)
-        .await?;
+        let rows: Vec<WholeVersion> =
+            sqlx::query_as(versions!("WHERE v.catalog = $1 ORDER BY v.ordinal DESC"))
+                .bind(catalog.as_str())
+                .fetch_all(&self.reader)
+                .await?;
         rows.into_iter().map(Version::try_from).collect()
     }
 
@@ -291,25 +318,20 @@ impl Catalogs for Database {
     }
 
     async fn version(&self, catalog: &CatalogName, version: CatalogVersion) -> Result<Option<Version>> {
-        let row: Option<WholeVersion> = sqlx::query_as(
-            "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
-             WHERE v.catalog = $1 AND v.version = $2",
-        )
-        .bind(catalog.as_str())
-        .bind(version.to_string())
-        .fetch_optional(&self.reader)
-        .await?;
+        let row: Option<WholeVersion> = sqlx::query_as(versions!("WHERE v.catalog = $1 AND v.version = $2"))
+            .bind(catalog.as_str())
+            .bind(version.to_string())
+            .fetch_optional(&self.reader)
+            .await?;
         row.map(Version::try_from).transpose()
     }
 
     async fn latest_version(&self, catalog: &CatalogName) -> Result<Option<Version>> {
-        let row: Option<WholeVersion> = sqlx::query_as(
-            "SELECT v.*, c.body FROM versions v JOIN content c ON c.digest = v.content
-             WHERE v.catalog = $1 ORDER BY v.ordinal DESC LIMIT 1",
-        )
-        .bind(catalog.as_str())
-        .fetch_optional(&self.reader)
-        .await?;
+        let row: Option<WholeVersion> =
+            sqlx::query_as(versions!("WHERE v.catalog = $1 ORDER BY v.ordinal DESC LIMIT 1"))
+                .bind(catalog.as_str())
+                .fetch_optional(&self.reader)
+                .await?;
         row.map(Version::try_from).transpose()
     }
 
@@ -343,25 +365,20 @@ impl Catalogs for Database {
     }
 
     async fn draft(&self, catalog: &CatalogName, id: i64) -> Result<Option<Draft>> {
-        let row: Option<WholeDraft> = sqlx::query_as(
-            "SELECT d.*, c.body FROM drafts d JOIN content c ON c.digest = d.content
-             WHERE d.catalog = $1 AND d.id = $2",
-        )
-        .bind(catalog.as_str())
-        .bind(id)
-        .fetch_optional(&self.reader)
-        .await?;
+        let row: Option<WholeDraft> = sqlx::query_as(drafts!("WHERE d.catalog = $1 AND d.id = $2"))
+            .bind(catalog.as_str())
+            .bind(id)
+            .fetch_optional(&self.reader)
+            .await?;
         row.map(Draft::try_from).transpose()
     }
 
     async fn latest_draft(&self, catalog: &CatalogName) -> Result<Option<Draft>> {
-        let row: Option<WholeDraft> = sqlx::query_as(
-            "SELECT d.*, c.body FROM drafts d JOIN content c ON c.digest = d.content
-             WHERE d.catalog = $1 ORDER BY d.id DESC LIMIT 1",
-        )
-        .bind(catalog.as_str())
-        .fetch_optional(&self.reader)
-        .await?;
+        let row: Option<WholeDraft> =
+            sqlx::query_as(drafts!("WHERE d.catalog = $1 ORDER BY d.id DESC LIMIT 1"))
+                .bind(catalog.as_str())
+                .fetch_optional(&self.reader)
+                .await?;
         row.map(Draft::try_from).transpose()
     }
 

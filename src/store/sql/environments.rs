@@ -15,6 +15,22 @@ use crate::{
     store::{Environments, Freezes, Idempotency, NewMove, NewRelease, PointerChanges, Result, StoreError},
 };
 
+/// Pointers with the digests of their versions and the holds that stand, by their columns.
+macro_rules! pointers {
+    ($where:literal) => {
+        concat!(
+            "SELECT p.environment, p.catalog, p.version, v.digest, p.generation, p.moved_by, p.moved_at, (
+                 SELECT h.version FROM holds h
+                 WHERE h.environment = p.environment AND h.catalog = p.catalog
+                 ORDER BY h.generation DESC LIMIT 1
+             ) AS hold
+             FROM pointers p
+             JOIN versions v ON v.catalog = p.catalog AND v.version = p.version ",
+            $where
+        )
+    };
+}
+
 #[derive(FromRow)]
 struct PointerRow {
     environment: String,
@@ -41,6 +57,18 @@ impl TryFrom<PointerRow> for EnvironmentPointer {
             moved_at: parsed("move time", &row.moved_at)?,
         })
     }
+}
+
+/// Moves, by their columns.
+macro_rules! moves {
+    ($where:literal) => {
+        concat!(
+            "SELECT m.environment, m.catalog, m.generation, m.kind, m.from_version, m.to_version, m.reason, m.actor, m.at,
+                 m.grounds
+             FROM moves m ",
+            $where
+        )
+    };
 }
 
 #[derive(FromRow)]
@@ -78,18 +106,8 @@ impl TryFrom<MoveRow> for Move {
 #[async_trait]
 impl Environments for Database {
     async fn pointers(&self) -> Result<Vec<EnvironmentPointer>> {
-        let rows: Vec<PointerRow> = sqlx::query_as(
-            "SELECT p.*, v.digest, (
-                 SELECT h.version FROM holds h
-                 WHERE h.environment = p.environment AND h.catalog = p.catalog
-                 ORDER BY h.generation DESC LIMIT 1
-             ) AS hold
-             FROM pointers p
-             JOIN versions v ON v.catalog = p.catalog AND v.version = p.version
-             ORDER BY p.environment, p.catalog",
-        )
-        .fetch_all(&self.reader)
-        .await?;
+        let rows: Vec<PointerRow> =
+            sqlx::query_as(pointers!("ORDER BY p.environment, p.catalog")).fetch_all(&self.reader).await?;
         rows.into_iter().map(EnvironmentPointer::try_from).collect()
     }
 
@@ -113,14 +131,18 @@ impl Environments for Database {
         // in its order.
         let statement = match catalog {
             None => {
-                "SELECT * FROM moves WHERE environment = $1 AND at <= $2
+                moves!(
+                    "WHERE environment = $1 AND at <= $2
                      AND (at < $2 OR catalog > $3 OR (catalog = $3 AND generation < $4))
                  ORDER BY at DESC, catalog, generation DESC LIMIT $5"
+                )
             }
             Some(_) => {
-                "SELECT * FROM moves WHERE environment = $1 AND catalog = $6 AND at <= $2
+                moves!(
+                    "WHERE environment = $1 AND catalog = $6 AND at <= $2
                      AND (at < $2 OR catalog > $3 OR (catalog = $3 AND generation < $4))
                  ORDER BY at DESC, generation DESC LIMIT $5"
+                )
             }
         };
         // Behind every time that is written in digits, and so are all.
@@ -314,9 +336,11 @@ impl TryFrom<FreezeRow> for Freeze {
 #[async_trait]
 impl Freezes for Database {
     async fn freezes(&self) -> Result<Vec<Freeze>> {
-        let rows: Vec<FreezeRow> = sqlx::query_as("SELECT * FROM freezes ORDER BY environment, catalog")
-            .fetch_all(&self.reader)
-            .await?;
+        let rows: Vec<FreezeRow> = sqlx::query_as(
+            "SELECT environment, catalog, reason, actor, at FROM freezes ORDER BY environment, catalog",
+        )
+        .fetch_all(&self.reader)
+        .await?;
         rows.into_iter().map(Freeze::try_from).collect()
     }
 
@@ -388,20 +412,11 @@ async fn pointer(
     environment: &EnvironmentName,
     catalog: &CatalogName,
 ) -> Result<Option<EnvironmentPointer>> {
-    let row: Option<PointerRow> = sqlx::query_as(
-        "SELECT p.*, v.digest, (
-                 SELECT h.version FROM holds h
-                 WHERE h.environment = p.environment AND h.catalog = p.catalog
-                 ORDER BY h.generation DESC LIMIT 1
-             ) AS hold
-             FROM pointers p
-         JOIN versions v ON v.catalog = p.catalog AND v.version = p.version
-         WHERE p.environment = $1 AND p.catalog = $2",
-    )
-    .bind(environment.as_str())
-    .bind(catalog.as_str())
-    .fetch_optional(db)
-    .await?;
+    let row: Option<PointerRow> = sqlx::query_as(pointers!("WHERE p.environment = $1 AND p.catalog = $2"))
+        .bind(environment.as_str())
+        .bind(catalog.as_str())
+        .fetch_optional(db)
+        .await?;
     row.map(EnvironmentPointer::try_from).transpose()
 }
 
@@ -433,11 +448,11 @@ async fn answered(db: &mut Connection, key: &str) -> Result<Option<(Digest, Move
         .fetch_optional(&mut *db)
         .await?;
     let Some(request) = request else { return Ok(None) };
-    let row: MoveRow = sqlx::query_as(
-        "SELECT m.* FROM moves m JOIN idempotency_keys k
+    let row: MoveRow = sqlx::query_as(moves!(
+        "JOIN idempotency_keys k
              ON k.environment = m.environment AND k.catalog = m.catalog AND k.generation = m.generation
-         WHERE k.key = $1",
-    )
+         WHERE k.key = $1"
+    ))
     .bind(key)
     .fetch_one(db)
     .await?;

@@ -14,6 +14,15 @@ use crate::{
 };
 
 /// As it is written.
+/// Events, by their columns.
+macro_rules! events {
+    ($where:literal) => {
+        concat!("SELECT seq, at, actor, kind, subject, data, origin, previous, digest FROM events ", $where)
+    };
+}
+
+pub(super) use events;
+
 #[derive(FromRow, Clone, PartialEq)]
 pub(super) struct Row {
     seq: i64,
@@ -116,7 +125,7 @@ pub(super) async fn stands(db: &mut Connection, basis: &Basis) -> Result<()> {
 #[async_trait]
 impl Events for Database {
     async fn events(&self, count: usize) -> Result<Vec<Event>> {
-        let rows: Vec<Row> = sqlx::query_as("SELECT * FROM events ORDER BY seq DESC LIMIT $1")
+        let rows: Vec<Row> = sqlx::query_as(events!("ORDER BY seq DESC LIMIT $1"))
             .bind(limit(count))
             .fetch_all(&self.reader)
             .await?;
@@ -134,28 +143,34 @@ impl Events for Database {
         // a prefix as it is written, which `LIKE` does not.
         let statement = match query {
             EventQuery { subject: Some(_), .. } => {
-                "SELECT * FROM events WHERE subject = $1 AND seq >= $5 AND seq < $6
+                events!(
+                    "WHERE subject = $1 AND seq >= $5 AND seq < $6
                      AND ($2 IS NULL OR kind = $2) AND ($3 IS NULL OR actor = $3)
                      AND ($4 IS NULL OR substr(kind, 1, length($4)) = $4)
                  ORDER BY seq DESC LIMIT $7"
+                )
             }
             EventQuery { kind: Some(_), .. } => {
-                "SELECT * FROM events WHERE kind = $2 AND seq >= $5 AND seq < $6
+                events!(
+                    "WHERE kind = $2 AND seq >= $5 AND seq < $6
                      AND ($1 IS NULL OR subject = $1) AND ($3 IS NULL OR actor = $3)
                      AND ($4 IS NULL OR substr(kind, 1, length($4)) = $4)
                  ORDER BY seq DESC LIMIT $7"
+                )
             }
             EventQuery { actor: Some(_), .. } => {
-                "SELECT * FROM events WHERE actor = $3 AND seq >= $5 AND seq < $6
+                events!(
+                    "WHERE actor = $3 AND seq >= $5 AND seq < $6
                      AND ($1 IS NULL OR subject = $1) AND ($2 IS NULL OR kind = $2)
                      AND ($4 IS NULL OR substr(kind, 1, length($4)) = $4)
                  ORDER BY seq DESC LIMIT $7"
+                )
             }
             EventQuery { .. } => {
-                "SELECT * FROM events WHERE seq >= $5 AND seq < $6
+                events!("WHERE seq >= $5 AND seq < $6
                      AND ($1 IS NULL OR subject = $1) AND ($2 IS NULL OR kind = $2) AND ($3 IS NULL OR actor = $3)
                      AND ($4 IS NULL OR substr(kind, 1, length($4)) = $4)
-                 ORDER BY seq DESC LIMIT $7"
+                 ORDER BY seq DESC LIMIT $7")
             }
         };
         let rows: Vec<Row> = sqlx::query_as(statement)
@@ -184,7 +199,7 @@ impl Events for Database {
     }
 
     async fn events_after(&self, seq: i64, count: usize) -> Result<Vec<Event>> {
-        let rows: Vec<Row> = sqlx::query_as("SELECT * FROM events WHERE seq > $1 ORDER BY seq LIMIT $2")
+        let rows: Vec<Row> = sqlx::query_as(events!("WHERE seq > $1 ORDER BY seq LIMIT $2"))
             .bind(seq)
             .bind(limit(count))
             .fetch_all(&self.reader)

@@ -21,6 +21,17 @@ use crate::{
     store::{Ending, NewApproval, NewDecisions, NewEdit, Result, Reviews, StoreError},
 };
 
+/// Decisions, by their columns.
+macro_rules! decisions {
+    ($where:literal) => {
+        concat!(
+            "SELECT d.id, d.catalog, d.fingerprint, d.environment, d.ruling, d.reason, d.owner, d.expires, d.change, d.actor, d.at
+             FROM decisions d ",
+            $where
+        )
+    };
+}
+
 #[derive(FromRow)]
 struct DecisionRow {
     id: i64,
@@ -104,10 +115,23 @@ impl TryFrom<CommentRow> for Comment {
 #[async_trait]
 impl Reviews for Database {
     async fn decisions(&self, catalog: &CatalogName) -> Result<Vec<Decision>> {
-        let rows: Vec<DecisionRow> = sqlx::query_as("SELECT * FROM decisions WHERE catalog = $1 ORDER BY id")
+        let rows: Vec<DecisionRow> = sqlx::query_as(decisions!("WHERE catalog = $1 ORDER BY id"))
             .bind(catalog.as_str())
             .fetch_all(&self.reader)
             .await?;
+        rows.into_iter().map(Decision::try_from).collect()
+    }
+
+    async fn waivers(&self) -> Result<Vec<Decision>> {
+        let rows: Vec<DecisionRow> = sqlx::query_as(decisions!(
+            "WHERE d.expires IS NOT NULL AND NOT EXISTS (
+                 SELECT 1 FROM decisions later
+                 WHERE later.catalog = d.catalog AND later.fingerprint = d.fingerprint AND later.id > d.id
+                     AND later.environment IS NOT DISTINCT FROM d.environment
+             ) ORDER BY d.expires, d.id"
+        ))
+        .fetch_all(&self.reader)
+        .await?;
         rows.into_iter().map(Decision::try_from).collect()
     }
 
@@ -120,11 +144,12 @@ impl Reviews for Database {
     }
 
     async fn approvals(&self, draft: i64) -> Result<Vec<Approval>> {
-        let rows: Vec<ApprovalRow> =
-            sqlx::query_as("SELECT * FROM approvals WHERE draft = $1 ORDER BY at, actor")
-                .bind(draft)
-                .fetch_all(&self.reader)
-                .await?;
+        let rows: Vec<ApprovalRow> = sqlx::query_as(
+            "SELECT draft, digest, actor, reason, at FROM approvals WHERE draft = $1 ORDER BY at, actor",
+        )
+        .bind(draft)
+        .fetch_all(&self.reader)
+        .await?;
         rows.into_iter().map(Approval::try_from).collect()
     }
 
@@ -208,10 +233,12 @@ impl Reviews for Database {
     }
 
     async fn comments(&self, draft: i64) -> Result<Vec<Comment>> {
-        let rows: Vec<CommentRow> = sqlx::query_as("SELECT * FROM comments WHERE draft = $1 ORDER BY id")
-            .bind(draft)
-            .fetch_all(&self.reader)
-            .await?;
+        let rows: Vec<CommentRow> = sqlx::query_as(
+            "SELECT id, draft, fingerprint, body, actor, at FROM comments WHERE draft = $1 ORDER BY id",
+        )
+        .bind(draft)
+        .fetch_all(&self.reader)
+        .await?;
         rows.into_iter().map(Comment::try_from).collect()
     }
 

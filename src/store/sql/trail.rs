@@ -6,7 +6,7 @@ use sqlx::{ColumnIndex, Decode, FromRow, Type};
 use super::{
     super::sql::{from_json, limit, parsed},
     Database,
-    events::Row,
+    events::{Row, events},
 };
 use crate::{
     catalog::Event,
@@ -53,10 +53,10 @@ impl Trail for Database {
         count: usize,
     ) -> Result<Vec<std::result::Result<Event, Unreadable>>> {
         let rows: Vec<Stored> = match behind {
-            None => sqlx::query_as("SELECT * FROM events ORDER BY seq LIMIT $1").bind(limit(count)),
-            Some(seq) => sqlx::query_as("SELECT * FROM events WHERE seq > $2 ORDER BY seq LIMIT $1")
-                .bind(limit(count))
-                .bind(seq),
+            None => sqlx::query_as(events!("ORDER BY seq LIMIT $1")).bind(limit(count)),
+            Some(seq) => {
+                sqlx::query_as(events!("WHERE seq > $2 ORDER BY seq LIMIT $1")).bind(limit(count)).bind(seq)
+            }
         }
         .fetch_all(&self.reader)
         .await?;

@@ -17,6 +17,20 @@ use crate::{
     store::{Attempted, Planned, Queue, Result, Sending, StoreError, Webhooks},
 };
 
+/// The columns of a webhook.
+macro_rules! columns {
+    () => {
+        "name, url, shape, filter, secrets, state, because, revision, created_by, created_at, seen, fence"
+    };
+}
+
+/// Webhooks, by their columns.
+macro_rules! webhooks {
+    ($where:literal) => {
+        concat!("SELECT ", columns!(), " FROM webhooks ", $where)
+    };
+}
+
 #[derive(FromRow)]
 struct WebhookRow {
     name: String,
@@ -49,6 +63,18 @@ impl TryFrom<WebhookRow> for Webhook {
             created_at: parsed("time of a webhook", &row.created_at)?,
         })
     }
+}
+
+/// Deliveries, by their columns.
+macro_rules! deliveries {
+    ($where:literal) => {
+        concat!(
+            "SELECT d.id, d.webhook, d.event, d.kind, d.status, d.attempts, d.since, d.due, d.last_at, d.last_status,
+                 d.last_said
+             FROM deliveries d ",
+            $where
+        )
+    };
 }
 
 #[derive(FromRow)]
@@ -92,17 +118,16 @@ impl TryFrom<DeliveryRow> for Delivery {
 #[async_trait]
 impl Webhooks for Database {
     async fn webhooks(&self, after: Option<&WebhookName>, count: usize) -> Result<Vec<Webhook>> {
-        let rows: Vec<WebhookRow> =
-            sqlx::query_as("SELECT * FROM webhooks WHERE name > $1 ORDER BY name LIMIT $2")
-                .bind(after.map_or("", WebhookName::as_str))
-                .bind(limit(count))
-                .fetch_all(&self.reader)
-                .await?;
+        let rows: Vec<WebhookRow> = sqlx::query_as(webhooks!("WHERE name > $1 ORDER BY name LIMIT $2"))
+            .bind(after.map_or("", WebhookName::as_str))
+            .bind(limit(count))
+            .fetch_all(&self.reader)
+            .await?;
         rows.into_iter().map(Webhook::try_from).collect()
     }
 
     async fn webhook(&self, name: &WebhookName) -> Result<Option<Webhook>> {
-        let row: Option<WebhookRow> = sqlx::query_as("SELECT * FROM webhooks WHERE name = $1")
+        let row: Option<WebhookRow> = sqlx::query_as(webhooks!("WHERE name = $1"))
             .bind(name.as_str())
             .fetch_optional(&self.reader)
             .await?;
@@ -190,10 +215,10 @@ impl Webhooks for Database {
         before: Option<i64>,
         count: usize,
     ) -> Result<Vec<Delivery>> {
-        let rows: Vec<DeliveryRow> = sqlx::query_as(
-            "SELECT * FROM deliveries WHERE webhook = $1 AND id < $2 AND ($3 IS NULL OR status = $3)
-             ORDER BY id DESC LIMIT $4",
-        )
+        let rows: Vec<DeliveryRow> = sqlx::query_as(deliveries!(
+            "WHERE webhook = $1 AND id < $2 AND ($3 IS NULL OR status = $3)
+             ORDER BY id DESC LIMIT $4"
+        ))
         .bind(webhook.as_str())
         .bind(before.unwrap_or(i64::MAX))
         .bind(status.map(DeliveryStatus::as_str))
@@ -204,12 +229,11 @@ impl Webhooks for Database {
     }
 
     async fn delivery(&self, webhook: &WebhookName, id: i64) -> Result<Option<Delivery>> {
-        let row: Option<DeliveryRow> =
-            sqlx::query_as("SELECT * FROM deliveries WHERE webhook = $1 AND id = $2")
-                .bind(webhook.as_str())
-                .bind(id)
-                .fetch_optional(&self.reader)
-                .await?;
+        let row: Option<DeliveryRow> = sqlx::query_as(deliveries!("WHERE webhook = $1 AND id = $2"))
+            .bind(webhook.as_str())
+            .bind(id)
+            .fetch_optional(&self.reader)
+            .await?;
         row.map(Delivery::try_from).transpose()
     }
 
@@ -279,15 +303,16 @@ impl Webhooks for Database {
         most: usize,
     ) -> Result<Vec<Sending>> {
         let mut tx = self.write().await?;
-        let rows: Vec<WebhookRow> = sqlx::query_as(
+        let rows: Vec<WebhookRow> = sqlx::query_as(concat!(
             "UPDATE webhooks SET holder = $1, held_until = $2, fence = (SELECT last + 1 FROM fences)
              WHERE name IN (
                  SELECT name FROM webhooks WHERE state = 'active' AND (holder IS NULL OR held_until <= $3)
                      AND (seen < (SELECT COALESCE(MAX(seq), 0) FROM events) OR EXISTS (
                          SELECT 1 FROM deliveries d WHERE d.webhook = webhooks.name AND d.due <= $3))
                  ORDER BY name LIMIT $4)
-             RETURNING *",
-        )
+             RETURNING ",
+            columns!()
+        ))
         .bind(holder)
         .bind(time(until))
         .bind(time(now))
@@ -383,10 +408,10 @@ impl Webhooks for Database {
         now: DateTime<Utc>,
         most: usize,
     ) -> Result<Vec<Delivery>> {
-        let rows: Vec<DeliveryRow> = sqlx::query_as(
-            "SELECT d.* FROM deliveries d JOIN webhooks w ON w.name = d.webhook
-             WHERE d.webhook = $1 AND d.due <= $2 AND w.state = 'active' ORDER BY d.due, d.id LIMIT $3",
-        )
+        let rows: Vec<DeliveryRow> = sqlx::query_as(deliveries!(
+            "JOIN webhooks w ON w.name = d.webhook
+             WHERE d.webhook = $1 AND d.due <= $2 AND w.state = 'active' ORDER BY d.due, d.id LIMIT $3"
+        ))
         .bind(claim.webhook.name.as_str())
         .bind(time(now))
         .bind(limit(most))

@@ -29,12 +29,12 @@ fn may(kind: CallerKind, role: Role, right: Right) -> bool {
     }
 }
 
-fn rows() -> impl Iterator<Item = &'static Row> {
+pub(crate) fn rows() -> impl Iterator<Item = &'static Row> {
     http::needs().iter().chain(web::needs())
 }
 
 /// A request for a route, with names that exist and a body that changes nothing.
-fn ask(row: &Row) -> Ask {
+pub(crate) fn ask(row: &Row) -> Ask {
     let names = [
         ("{catalog}", "shop"),
         ("{environment}", "production"),
