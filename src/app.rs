@@ -152,6 +152,8 @@ pub struct App {
     oidc: Option<Arc<crate::oidc::Provider>>,
     /// Who acts, where that is not whoever can open the database.
     by: Option<Arc<access::By>>,
+    /// What the log calls a request of somebody who is not known yet.
+    asked: Option<Arc<str>>,
     /// Who follows the log.
     feed: Arc<feed::Feed>,
     /// What versions and moves are signed with, where anything is.
@@ -166,7 +168,8 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let variables = Arc::new(|name: &str| std::env::var(name).ok());
         let (limits, tokens, cache) = (Limits::default(), Tokens::default(), Arc::default());
-        let (known, links, oidc, by) = (Arc::default(), Arc::default(), None, None);
+        let (known, links, oidc) = (Arc::default(), Arc::default(), None);
+        let (by, asked) = (None, None);
         let (feed, signing, draining) = (Arc::default(), None, Arc::default());
         Self {
             store,
@@ -179,6 +182,7 @@ impl App {
             links,
             oidc,
             by,
+            asked,
             feed,
             signing,
             draining,

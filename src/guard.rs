@@ -4,14 +4,15 @@
 //! once per request and outside of all routes; [`needs`] is what each route has around it, and refuses whoever lacks what the
 //! route's row says. A face puts a route into its table only together with a [`Need`], so none is open by oversight.
 
+mod address;
 pub mod cookie;
 mod limits;
 pub mod request_id;
 
-use std::{convert::Infallible, net::SocketAddr, sync::Arc};
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
-    extract::{ConnectInfo, FromRequestParts, RawPathParams, Request, State},
+    extract::{FromRequestParts, RawPathParams, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts},
     middleware::Next,
     response::Response,
@@ -115,7 +116,6 @@ pub fn known_at_once(app: &App, limits: &Limits, request: &Request) -> Option<Ar
 }
 
 async fn known(app: &App, limits: &Limits, parts: &Parts) -> Result<Arc<Caller>, Denied> {
-    let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
     let headers = &parts.headers;
     let bearer = bearer(headers)?;
     let session = cookie::session(headers);
@@ -128,7 +128,7 @@ async fn known(app: &App, limits: &Limits, parts: &Parts) -> Result<Arc<Caller>,
         (None, None) => Ok(None),
     };
     let Some(caller) = found.map_err(|e| Denied::Unavailable(Arc::new(e)))? else {
-        limits.failed(address).map_err(Denied::TooOften)?;
+        limits.failed(limits.address(parts)).map_err(Denied::TooOften)?;
         return Err(Denied::Invalid(match bearer {
             Some(_) => "the token is none, has ended or was taken back",
             None => "the session has ended",

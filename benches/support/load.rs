@@ -1,13 +1,17 @@
 //! Requests over connections that are kept: raw, so that the client costs little beside the server that is measured.
 
-use std::{net::SocketAddr, num::NonZeroU32};
+use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use axum::Router;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
 };
-use toolpact::{app::App, guard::Rates, http, web};
+use toolpact::{
+    app::App,
+    guard::{Limits, Rates},
+    http, web,
+};
 
 /// Serves on a port of its own from a runtime of one thread, so that the client has the other core to itself, for as long as
 /// the process lives.
@@ -29,7 +33,7 @@ pub(crate) fn served(router: impl FnOnce(SocketAddr) -> Router + Send + 'static)
 pub(crate) fn whole(app: App, bound: SocketAddr) -> Router {
     let routes = http::router(app.clone()).merge(web::router(app.clone()));
     let rates = Rates { calls: NonZeroU32::MAX, ..Rates::default() };
-    http::service(routes, app, bound, rates)
+    http::service(routes, app, bound, Arc::new(Limits::new(rates)))
 }
 
 /// What an admin sends as `Authorization`.

@@ -107,6 +107,12 @@ impl App {
         Self { by: Some(Arc::new(by)), ..self.clone() }
     }
 
+    /// The same for a request of somebody who is not known yet: what it leads to is told under the request's name.
+    #[must_use]
+    pub fn asked(&self, request: Option<String>) -> Self {
+        Self { asked: request.map(Arc::from), ..self.clone() }
+    }
+
     /// Who acts, where that is known.
     #[must_use]
     pub fn caller(&self) -> Option<&Caller> {

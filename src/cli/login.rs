@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
 
 use crate::{
     access::Role,
-    app::{App, AppError, Kind},
-    guard::Rates,
+    app::{App, AppError, IpNet, Kind},
+    guard::{Limits, Rates},
     oidc::{Provider, Settings},
 };
 
@@ -46,12 +46,17 @@ pub(super) struct Login {
     /// How many requests a second one caller may send; ten times as many at once.
     #[arg(long, value_name = "COUNT", default_value = "1000", env = "TOOLPACT_RATE_LIMIT")]
     rate_limit: NonZeroU32,
+    /// A network of proxies that stand before this service (`10.0.0.0/8`); repeat for more. What their `X-Forwarded-For` says
+    /// counts as the caller's address. Without, all callers behind a proxy count as one.
+    #[arg(long = "trust-proxy", value_name = "CIDR", env = "TOOLPACT_TRUST_PROXY", value_delimiter = ',')]
+    proxies: Vec<IpNet>,
 }
 
 impl Login {
-    /// How often somebody may call.
-    pub(super) fn rates(&self) -> Rates {
-        Rates { calls: self.rate_limit, ..Rates::default() }
+    /// How often somebody may call, and how they are told apart.
+    pub(super) fn limits(&self) -> Limits {
+        let rates = Rates { calls: self.rate_limit, ..Rates::default() };
+        Limits::new(rates).behind(self.proxies.clone())
     }
 
     /// The app with the issuer that was named, if one was.

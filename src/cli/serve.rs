@@ -15,6 +15,7 @@ use std::{
 };
 
 use chrono::TimeDelta;
+use sd_notify::NotifyState;
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
@@ -32,10 +33,10 @@ use crate::app::{
     syslog::Receiver,
     view::Drift,
 };
-use crate::{catalog::webhook::Retries, guard::Rates, snapshot::Outcome};
+use crate::{catalog::webhook::Retries, guard::Limits, snapshot::Outcome};
 
 /// Serves the faces on a listener until [`Stop`] ends.
-pub type Serve = fn(TcpListener, App, Rates, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+pub type Serve = fn(TcpListener, App, Limits, Stop) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// Ends when the service is to stop.
 pub type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -187,6 +188,7 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         let path = if args.demo && bound.ip().is_loopback() { signed_in(&app, &path)? } else { path };
         let first = app.first_token().await?.map(|(_, secret)| secret);
         say(bound, &path, &database, args.demo, first.as_deref());
+        tell_systemd(NotifyState::Ready);
         // Other processes, on other machines and after this one, must not be taken for it.
         let holder = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         let poller = args.polling.poller(&app, &holder);
@@ -197,7 +199,8 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         let delay = Duration::from_secs(args.drain_delay);
         let draining = app.clone();
         let served =
-            run_until(signals, &draining, delay, |stop| serve(listener, app, args.login.rates(), stop)).await;
+            run_until(signals, &draining, delay, |stop| serve(listener, app, args.login.limits(), stop))
+                .await;
         // What is being asked is given up, servers that were started for it included, and left to others.
         if let (Some(poller), Some(polling)) = (poller, polling) {
             polling.abort();
@@ -213,6 +216,13 @@ pub(super) fn run(args: &Args, context: &Context, serve: Serve) -> Result<Answer
         served.map_err(|e| unavailable(bound, &e))
     })?;
     Ok(String::new().into())
+}
+
+/// Tells whoever started it how it is (`sd_notify(3)`); nobody is told where `NOTIFY_SOCKET` names nobody.
+fn tell_systemd(state: NotifyState) {
+    if let Err(e) = sd_notify::notify(&[state]) {
+        tracing::warn!("`NOTIFY_SOCKET` does not take messages: {e}");
+    }
 }
 
 /// Fills the demo and says which page is worth looking at first.
@@ -325,6 +335,7 @@ async fn run_until(
     let overtime = async {
         signals.next().await;
         app.drain();
+        tell_systemd(NotifyState::Stopping);
         tracing::info!("told to stop; `/readyz` says so");
         if signals.within(delay).await {
             return;

@@ -6,12 +6,15 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use axum::http::request::Parts;
 use governor::{
     Quota, RateLimiter,
     clock::{Clock as _, DefaultClock},
     state::keyed::DashMapStateStore,
 };
+use ipnet::IpNet;
 
+use super::address;
 use crate::access::{Auth, Caller};
 
 type Keyed<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
@@ -46,6 +49,8 @@ pub struct Limits {
     clock: DefaultClock,
     /// Calls.
     counted: AtomicU64,
+    /// What they say of whom they were asked by is believed.
+    proxies: Vec<IpNet>,
 }
 
 impl Limits {
@@ -58,7 +63,20 @@ impl Limits {
             failures: RateLimiter::keyed(Quota::per_minute(rates.failures)),
             clock: DefaultClock::default(),
             counted: AtomicU64::new(0),
+            proxies: Vec::new(),
         }
+    }
+
+    /// The same behind proxies in these networks, whose `X-Forwarded-For` says who asks.
+    #[must_use]
+    pub fn behind(self, proxies: Vec<IpNet>) -> Self {
+        Self { proxies, ..self }
+    }
+
+    /// The address that a request comes from; nothing where it came over no connection.
+    #[must_use]
+    pub fn address(&self, parts: &Parts) -> Option<IpAddr> {
+        address::of(parts, &self.proxies)
     }
 
     /// Whether this caller may call now; otherwise after how many seconds.

@@ -23,7 +23,7 @@ use tower_http::{
 use super::{Error, live, metrics};
 use crate::{
     app::App,
-    guard::{self, Limits, Rates, request_id},
+    guard::{self, Limits, request_id},
 };
 
 /// No body of a form or of a decision comes near this.
@@ -56,8 +56,7 @@ pub fn layers(router: Router, app: App, bound: SocketAddr, limits: Arc<Limits>) 
 }
 
 /// The whole service over these routes: what is kept of live catalogs, then the routes within their [`layers`].
-pub fn service(routes: Router, app: App, bound: SocketAddr, rates: Rates) -> Router {
-    let limits = Arc::new(Limits::new(rates));
+pub fn service(routes: Router, app: App, bound: SocketAddr, limits: Arc<Limits>) -> Router {
     let layered = layers(routes, app.clone(), bound, Arc::clone(&limits));
     live::kept_first(layered, app, limits, bound.ip().is_loopback())
 }

@@ -1,14 +1,10 @@
 //! Signing in and out: with a token, by a link that the service printed, or through an issuer.
 
-use std::{
-    convert::Infallible,
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-};
+use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
 use askama::Template;
 use axum::{
-    extract::{ConnectInfo, FromRequestParts, State},
+    extract::{FromRequestParts, State},
     http::{HeaderMap, StatusCode, request::Parts},
     response::Response,
 };
@@ -21,7 +17,7 @@ use super::{
 };
 use crate::{
     app::{App, AppError, access::sessions::SESSION},
-    guard::{Denied, Limits, cookie},
+    guard::{Denied, Limits, cookie, request_id},
 };
 
 /// Whoever is at the door, known by their address alone.
@@ -41,8 +37,9 @@ impl Guest {
 impl<S: Send + Sync> FromRequestParts<S> for Guest {
     type Rejection = Infallible;
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-        Ok(Self { limits: parts.extensions.get().cloned(), address })
+        let limits: Option<Arc<Limits>> = parts.extensions.get().cloned();
+        let address = limits.as_ref().and_then(|limits| limits.address(parts));
+        Ok(Self { limits, address })
     }
 }
 
@@ -54,6 +51,16 @@ struct LoginPage {
     /// What people call the issuer, where there is one.
     issuer: Option<String>,
     notice: Option<(String, String)>,
+}
+
+/// The use cases for somebody who comes in or goes: what they note says by which request.
+pub(super) struct Visit(App);
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = Infallible;
+    async fn from_request_parts(_: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        Ok(Self(app.asked(request_id::current())))
+    }
 }
 
 #[derive(Deserialize)]
@@ -82,7 +89,7 @@ pub(super) struct LoginForm {
 
 /// Signs in with a token, then goes on to the page that was asked for.
 pub(super) async fn sign_in(
-    State(app): State<App>,
+    Visit(app): Visit,
     guest: Guest,
     Form(form): Form<LoginForm>,
 ) -> Result<Response, Error> {
@@ -104,7 +111,7 @@ pub(super) struct LinkQuery {
 
 /// Signs in whoever started the service and followed the link that it printed.
 pub(super) async fn follow_link(
-    State(app): State<App>,
+    Visit(app): Visit,
     Query(query): Query<LinkQuery>,
 ) -> Result<Response, Error> {
     Ok(signed_in(&app.follow_link(&query.secret).await?, &query.next))
@@ -135,7 +142,7 @@ pub(super) struct Callback {
 
 /// Comes back from the issuer.
 pub(super) async fn finish_oidc(
-    State(app): State<App>,
+    Visit(app): Visit,
     guest: Guest,
     Query(query): Query<Callback>,
     headers: HeaderMap,
@@ -151,7 +158,7 @@ pub(super) async fn finish_oidc(
 }
 
 /// Signs out, wherever one was signed in.
-pub(super) async fn sign_out(State(app): State<App>, headers: HeaderMap) -> Result<Response, Error> {
+pub(super) async fn sign_out(Visit(app): Visit, headers: HeaderMap) -> Result<Response, Error> {
     if let Some(secret) = cookie::session(&headers) {
         app.sign_out(secret).await?;
     }

@@ -130,7 +130,7 @@ pub(crate) async fn sent(app: &App, router: Router, ask: Ask) -> Answer {
 
 /// These routes with all that stands around them, on loopback.
 pub(crate) fn service(app: &App, routes: Router) -> Router {
-    http::service(routes, app.clone(), BOUND, Rates::default())
+    http::service(routes, app.clone(), BOUND, Arc::new(Limits::new(Rates::default())))
 }
 
 /// Asks a whole service.

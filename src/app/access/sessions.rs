@@ -100,7 +100,7 @@ impl App {
         self.free_name(&name).await?;
         let data = json!({ "issuer": issuer, "subject": subject });
         let mut event = self.event(&name, "person.bound", format!("person/{name}"), data);
-        event.origin = Some(origin(&Auth::Oidc(issuer.clone())));
+        event.origin = Some(self.origin_by(&Auth::Oidc(issuer.clone())));
         let known = self.store.person(&issuer, &subject, &name, now, event).await?;
         let name = known.ok_or_else(|| {
             let message = format!("the name `{name}` belongs to another account");
@@ -137,9 +137,15 @@ impl App {
         let data =
             json!({ "auth": how.to_string(), "roles": session.roles, "until": shown(session.expires_at) });
         let mut event = self.event(&session.name, "session.began", format!("person/{}", session.name), data);
-        event.origin = Some(origin(&how));
+        event.origin = Some(self.origin_by(&how));
         self.store.add_session(&session, &Digest::of_bytes(secret.as_bytes()), event).await?;
         Ok(secret)
+    }
+
+    /// How a session that begins or ends is proved, and by which request.
+    fn origin_by(&self, auth: &Auth) -> Origin {
+        let request_id = self.asked.as_deref().map(ToOwned::to_owned);
+        Origin { auth: auth.to_string(), on_behalf_of: None, request_id, idempotency_key: None }
     }
 
     /// Who is signed in under this secret; nothing where nobody is, or not any more.
@@ -179,7 +185,7 @@ impl App {
         let Some(caller) = self.session(secret).await? else { return Ok(()) };
         let data = json!({ "auth": caller.auth.to_string() });
         let mut event = self.event(&caller.name, "session.ended", format!("person/{}", caller.name), data);
-        event.origin = Some(origin(&caller.auth));
+        event.origin = Some(self.origin_by(&caller.auth));
         self.store.end_session(&Digest::of_bytes(secret.as_bytes()), event).await?;
         self.known.forget();
         Ok(())
@@ -261,9 +267,4 @@ impl App {
             AppError::new(Kind::Forbidden, "invalid-login", message).help("begin it again")
         })
     }
-}
-
-/// How a session that begins or ends is proved.
-fn origin(auth: &Auth) -> Origin {
-    Origin { auth: auth.to_string(), on_behalf_of: None, request_id: None, idempotency_key: None }
 }

@@ -157,7 +157,7 @@ async fn secrets_are_in_no_event_error_or_table() {
 #[tokio::test]
 async fn who_calls_too_often_is_told_to_wait() {
     use std::num::NonZeroU32;
-    use toolpact::guard::Rates;
+    use toolpact::guard::{Limits, Rates};
 
     let app = seed::story().await;
     let (_, busy) = token(&app, "mara", CallerKind::Human, Role::Viewer).await;
@@ -167,7 +167,7 @@ async fn who_calls_too_often_is_told_to_wait() {
         toolpact::http::router(app.clone()),
         app.clone(),
         "127.0.0.1:7878".parse().expect("an address"),
-        Rates { calls: one, failures: one },
+        std::sync::Arc::new(Limits::new(Rates { calls: one, failures: one })),
     );
     let ask = async |secret: &str| {
         use tower::ServiceExt as _;

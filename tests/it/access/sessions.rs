@@ -35,6 +35,11 @@ async fn a_person_signs_in_with_a_token_and_out_again() {
     assert!(me.contains(&format!("session:{id}")), "{me}");
     let out = answer(&app, with_session(submit("/logout", &[]), &session)).await;
     assert!(out.header("set-cookie").contains("Max-Age=0"), "{}", out.header("set-cookie"));
+    for event in app.events(2).await.expect("a log") {
+        let origin = event.origin.expect("a request");
+        assert_eq!((event.actor.as_str(), origin.auth.as_str()), ("mara", &*format!("session:{id}")));
+        assert_eq!(origin.request_id.expect("its name").len(), 16, "{}", event.kind);
+    }
     let replayed = answer(&app, with_session(get("/catalogs/shop"), &session)).await;
     assert!(replayed.header("location").starts_with("/login?next="), "signed out is signed out");
 }

@@ -11,7 +11,7 @@ use tokio::{io::AsyncReadExt as _, net, time::timeout};
 use toolpact::{
     access::Caller,
     app::App,
-    guard::{Known, Rates},
+    guard::{Known, Limits, Rates},
     http,
 };
 use tower::ServiceExt as _;
@@ -52,7 +52,12 @@ impl Client {
         let mut request = request.body(Body::empty()).expect("a request");
         request.extensions_mut().insert(Known(Ok(Arc::new(Caller::local("api")))));
         let bound = "127.0.0.1:7878".parse().expect("an address");
-        let router = http::service(http::router(app.clone()), app.clone(), bound, Rates::default());
+        let router = http::service(
+            http::router(app.clone()),
+            app.clone(),
+            bound,
+            Arc::new(Limits::new(Rates::default())),
+        );
         let response = router.oneshot(request).await.expect("a router always answers");
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()["content-type"], "text/event-stream");

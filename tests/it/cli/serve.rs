@@ -93,6 +93,50 @@ fn a_service_that_is_told_to_stop_says_so_first_and_a_second_word_ends_it() {
 }
 
 #[test]
+fn a_request_that_has_begun_is_answered_though_the_service_was_told_to_stop() {
+    let user = User::new();
+    let manager = std::os::unix::net::UnixDatagram::bind(user.home().join("notify")).expect("a socket");
+    let told = || {
+        let mut text = [0; 64];
+        let read = manager.recv(&mut text).expect("a message");
+        String::from_utf8_lossy(&text[..read]).trim().to_owned()
+    };
+    let mut child = user
+        .command(&["serve", "--listen", "127.0.0.1:0", "--no-poll"])
+        .env("NOTIFY_SOCKET", user.home().join("notify"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+    let lines: Vec<String> = lines.map_while(Result::ok).take(4).collect();
+    assert_eq!(told(), "READY=1");
+    let host = lines[0].strip_prefix("toolpact serves http://").expect("a URL").trim_end_matches('/');
+    let token = lines[3].rsplit(' ').next().expect("a token");
+    let body = r#"{"baseline":{"tools":[]},"candidate":{"tools":[]}}"#;
+    let (first, rest) = body.split_at(10);
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    let length = body.len();
+    let head = format!("POST /api/v1/diff HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n");
+    let kind = "Content-Type: application/json\r\nConnection: close\r\nExpect: 100-continue\r\n";
+    write!(stream, "{head}{kind}Content-Length: {length}\r\n\r\n").expect("it reads");
+    // It says so once it reads the body: the request has begun.
+    let mut said = [0; 25];
+    stream.read_exact(&mut said).expect("it goes on");
+    assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+    write!(stream, "{first}").expect("it reads");
+    terminate(&child);
+    assert_eq!(told(), "STOPPING=1");
+    // Once it takes no more requests, which it does as soon as it was told to stop.
+    while TcpStream::connect(host).is_ok() {}
+    write!(stream, "{rest}").expect("it still reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(PASSED));
+}
+
+#[test]
 fn a_log_for_programs_names_requests_and_no_secrets() {
     let user = User::new();
     let (mut child, url) = serving(&user, &["--log-format", "json", "-vv"]);
