@@ -53,6 +53,8 @@ mod sweep;
 mod teams;
 mod tokens;
 mod tools;
+#[cfg(feature = "otel")]
+mod traces;
 mod verify_catalog;
 mod watch;
 mod webhooks;
@@ -65,6 +67,7 @@ use std::{
 
 use clap::{Parser, Subcommand};
 use context::Context;
+use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 pub use serve::{Serve, Stop};
 
@@ -208,9 +211,12 @@ pub fn main(serve: Serve) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return failed(&error),
     };
-    log_to_stderr(cli.verbose, cli.log_format);
+    log_to_stderr(&cli);
     let context = Context::new(cli.database, cli.actor, cli.signing_key);
-    match run(&cli.command, &context, serve) {
+    let answered = run(&cli.command, &context, serve);
+    #[cfg(feature = "otel")]
+    traces::end();
+    match answered {
         Ok(answer) => match print(&answer.text) {
             // Whoever stopped reading has seen enough; the answer stands.
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
@@ -309,19 +315,23 @@ fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-fn log_to_stderr(verbose: u8, format: LogFormat) {
-    let level = match verbose {
+fn log_to_stderr(cli: &Cli) {
+    let format = cli.log_format;
+    let level = match cli.verbose {
         0 => "warn",
         1 => "info",
         _ => "debug",
     };
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(level))
+    let lines = tracing_subscriber::fmt::layer()
         .with_ansi(format == LogFormat::Text && io::stderr().is_terminal() && render::text::colour_wanted())
         .with_writer(io::stderr);
-    match format {
-        LogFormat::Text => lines.init(),
+    let lines = match format {
+        LogFormat::Text => lines.boxed(),
         // The span is that of the request: its id stands in every line about it.
-        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).init(),
-    }
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
+    };
+    let log = tracing_subscriber::registry().with(lines.with_filter(EnvFilter::new(level)));
+    #[cfg(feature = "otel")]
+    let log = log.with(if matches!(cli.command, Command::Serve(_)) { traces::layer() } else { None });
+    log.init();
 }

@@ -19,6 +19,7 @@ use tower_http::{
     timeout::RequestBodyDeadlineLayer,
     trace::TraceLayer,
 };
+use tracing::field::Empty;
 
 use super::{Error, live, metrics};
 use crate::{
@@ -43,7 +44,7 @@ pub fn layers(router: Router, app: App, bound: SocketAddr, limits: Arc<Limits>) 
     let around = (
         request_id::Naming,
         // A failed request is logged where the cause is known, not a second time here.
-        TraceLayer::new_for_http().make_span_with(span).on_failure(()),
+        TraceLayer::new_for_http().make_span_with(span).on_response(ended).on_failure(()),
         CatchPanicLayer::custom(panicked),
         from_fn_with_state(bound.ip().is_loopback(), refuse_foreign_hosts),
         from_fn_with_state((app, limits), guard::identify),
@@ -71,7 +72,28 @@ fn span(request: &Request) -> tracing::Span {
         return tracing::Span::none();
     }
     let id = request_id::given(request.headers()).unwrap_or_default();
-    tracing::error_span!("request", id, method = %request.method(), path)
+    let span = tracing::error_span!("request", id, method = %request.method(), path, status = Empty);
+    #[cfg(feature = "otel")]
+    continue_trace(&span, request.headers());
+    span
+}
+
+/// Makes a span part of the trace that the caller tells of (W3C Trace Context).
+#[cfg(feature = "otel")]
+fn continue_trace(span: &tracing::Span, headers: &axum::http::HeaderMap) {
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+    let said = opentelemetry_http::HeaderExtractor(headers);
+    let parent = opentelemetry::global::get_text_map_propagator(|propagator| propagator.extract(&said));
+    // It fails where no traces are sent.
+    _ = span.set_parent(parent);
+}
+
+/// Notes how a request ended.
+fn ended<B>(response: &axum::http::Response<B>, took: Duration, span: &tracing::Span) {
+    let status = response.status().as_u16();
+    span.record("status", status);
+    tracing::debug!(status, latency_ms = took.as_millis(), "answered");
 }
 
 /// The span of a request that is being answered and has none yet.

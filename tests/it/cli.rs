@@ -19,6 +19,8 @@ mod serve;
 mod story;
 mod surfaces;
 mod tls;
+#[cfg(feature = "otel")]
+mod traces;
 mod upkeep;
 mod watch;
 mod webhooks;

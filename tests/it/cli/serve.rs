@@ -58,12 +58,19 @@ fn the_demo_serves_a_review_and_leaves_nothing_behind() {
 
 /// Starts a service of the user's that says where it is, and waits until it does.
 fn serving(user: &User, args: &[&str]) -> (std::process::Child, String) {
-    let mut child = user
-        .command(&[&["serve", "--listen", "127.0.0.1:0", "--no-poll"], args].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    started(user.command(&[&["serve", "--listen", "127.0.0.1:0", "--no-poll"], args].concat()))
+}
+
+/// The same with these variables.
+#[cfg(feature = "otel")]
+pub(super) fn serving_with(user: &User, variables: &[(&str, &str)]) -> (std::process::Child, String) {
+    let mut command = user.command(&["serve", "--listen", "127.0.0.1:0", "--no-poll"]);
+    command.envs(variables.iter().copied());
+    started(command)
+}
+
+fn started(mut command: std::process::Command) -> (std::process::Child, String) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let first = BufReader::new(child.stdout.take().expect("stdout is piped")).lines().next();
     let first = first.expect("it says where").expect("it is text");
     let url =
@@ -71,7 +78,7 @@ fn serving(user: &User, args: &[&str]) -> (std::process::Child, String) {
     (child, url)
 }
 
-fn terminate(child: &std::process::Child) {
+pub(super) fn terminate(child: &std::process::Child) {
     let sent = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
     assert!(sent.expect("kill starts").success());
 }
