@@ -12,6 +12,7 @@ use super::{
 use crate::{
     app::{App, AppError, Kind, access::teams::Team},
     guard::Acting,
+    json::Digest,
     name::{InvalidName, TeamName},
 };
 
@@ -28,6 +29,11 @@ struct Teams {
 impl Teams {
     fn lines<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
         names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Names the state of a team.
+    fn seen(team: &Team) -> String {
+        Digest::of(&serde_json::json!(team)).short().to_owned()
     }
 }
 
@@ -46,6 +52,9 @@ pub(super) struct TeamForm {
     servers: String,
     #[serde(default)]
     catalogs: String,
+    /// Which state of the team the page showed; empty for one that is to be made.
+    #[serde(default)]
+    seen: String,
 }
 
 impl TeamForm {
@@ -72,7 +81,10 @@ pub(super) async fn put_team(
     Form(form): Form<TeamForm>,
 ) -> Result<Response, Error> {
     let put = match form.team() {
-        Ok(team) => app.put_team(&team, &actor).await,
+        Ok(team) => match unmoved(&app, &team.name, &form.seen).await {
+            Ok(()) => app.put_team(&team, &actor).await,
+            Err(e) => Err(e),
+        },
         Err(e) => Err(e),
     };
     match put {
@@ -90,6 +102,21 @@ pub(super) async fn remove_team(
         Ok(()) => Ok(see("/teams")),
         Err(e) => shown(&app, Some(e), TeamForm::default()).await,
     }
+}
+
+/// Refuses a change of what somebody else has changed since it was shown, and a new team under a name that is taken.
+async fn unmoved(app: &App, name: &TeamName, seen: &str) -> Result<(), AppError> {
+    let known = app.teams().await?.into_iter().find(|known| known.name == *name);
+    let stands = known.as_ref().map(Teams::seen).unwrap_or_default();
+    if stands == seen {
+        return Ok(());
+    }
+    let (cause, help) = match (stands.as_str(), seen) {
+        (_, "") => ("exists already", "change it where it stands in the list"),
+        ("", _) => ("was removed since this page was made", "make it anew, if that is meant"),
+        _ => ("was changed since this page was made", "look at it as it is now, then send that"),
+    };
+    Err(AppError::new(Kind::Stale, "stale-etag", format!("team `{name}` {cause}")).help(help))
 }
 
 async fn shown(app: &App, failure: Option<AppError>, typed: TeamForm) -> Result<Response, Error> {

@@ -129,20 +129,31 @@ async fn whoever_is_no_admin_sees_and_makes_tokens_of_their_own() {
 #[tokio::test]
 async fn a_team_is_made_changed_and_removed() {
     let app = seed::story().await;
-    let put = |members: &'static str, catalogs: &'static str| {
-        submit(
-            "/teams",
-            &[("name", "shop-people"), ("members", members), ("servers", "orders"), ("catalogs", catalogs)],
-        )
+    let put = |members: &str, catalogs: &str, seen: &str| {
+        let form =
+            [("name", "shop-people"), ("members", members), ("servers", "orders"), ("catalogs", catalogs)];
+        submit("/teams", &[form.as_slice(), &[("seen", seen)]].concat())
     };
-    done(&app, put("mara%0Ajonas b", "shop"), "/teams").await;
+    let seen = async || {
+        let page = at(&app, "/teams").await;
+        let rest = page.split_once("name=\"seen\" value=\"").expect("what is shown").1;
+        rest.split_once('"').expect("a value").0.to_owned()
+    };
+    done(&app, put("mara%0Ajonas b", "shop", ""), "/teams").await;
     let page = at(&app, "/teams").await;
     assert!(page.contains("jonas b, mara"), "{page}");
-    done(&app, put("mara", ""), "/teams").await;
+    // Somebody else makes it, or changes it first.
+    refused(&app, put("mara", "", ""), StatusCode::PRECONDITION_FAILED, "exists already").await;
+    let first = seen().await;
+    done(&app, put("mara", "", &first), "/teams").await;
     assert!(!at(&app, "/teams").await.contains("jonas b"));
-    refused(&app, put("mara", "no!name"), StatusCode::BAD_REQUEST, "cannot be the name of a catalog").await;
+    refused(&app, put("ana", "", &first), StatusCode::PRECONDITION_FAILED, "was changed since").await;
+    let now = seen().await;
+    refused(&app, put("mara", "no!name", &now), StatusCode::BAD_REQUEST, "cannot be the name of a catalog")
+        .await;
     done(&app, submit("/teams/shop-people/remove", &[]), "/teams").await;
     assert!(at(&app, "/teams").await.contains("No team yet"));
+    refused(&app, put("mara", "", &now), StatusCode::PRECONDITION_FAILED, "was removed since").await;
     refused(&app, submit("/teams/shop-people/remove", &[]), StatusCode::NOT_FOUND, "does not exist").await;
 }
 
