@@ -17,6 +17,7 @@ pub mod error;
 pub mod feed;
 pub mod history;
 mod ingest;
+mod kept;
 pub mod lists;
 pub mod live;
 pub mod messenger;
@@ -144,6 +145,8 @@ pub struct App {
     tokens: Tokens,
     /// What is live, as hosts are answered.
     cache: Arc<live::cache::Cache>,
+    /// Reports that no draft stores.
+    reports: Arc<kept::Reports>,
     /// Callers that were looked up a moment ago.
     known: Arc<access::Known>,
     /// What was printed for whoever started the service.
@@ -170,6 +173,7 @@ impl App {
         let (limits, tokens, cache) = (Limits::default(), Tokens::default(), Arc::default());
         let (known, links, oidc) = (Arc::default(), Arc::default(), None);
         let (by, asked) = (None, None);
+        let reports = Arc::default();
         let (feed, signing, draining) = (Arc::default(), None, Arc::default());
         Self {
             store,
@@ -178,6 +182,7 @@ impl App {
             limits,
             tokens,
             cache,
+            reports,
             known,
             links,
             oidc,

@@ -4,7 +4,7 @@
 //! it never acts: no tool is called, nothing a server names is fetched (but for who issues tokens, where its user named a
 //! client), no capability is declared that a server could use. In reading order: `era` says how a conversation begins,
 //! `message` what travels, `pages` how a list is read, `room` what that
-//! may take, `stdio` and `http` how it gets there, `oauth` who we are, `changes`
+//! may take, `progress` how far it has come, `stdio` and `http` how it gets there, `oauth` who we are, `changes`
 //! how a server is followed; `command` says what is shown of a server's command, `credential` runs what prints one,
 //! `demo` is a server to try.
 
@@ -19,6 +19,7 @@ mod oauth;
 mod package;
 mod pages;
 mod process;
+mod progress;
 mod record;
 mod room;
 mod spoken;
@@ -39,6 +40,7 @@ pub use crate::reach::{IpNet, Reach};
 pub use changes::{Ended, changes};
 pub use oauth::{OAuth, Tokens};
 use process::Start;
+pub use progress::{Progress, Step};
 pub use record::{CHANGE_IT, lists_a_secret};
 use record::{Failure, Record, Sent, Try, printable};
 pub use room::Room;
@@ -227,6 +229,8 @@ pub struct Limits {
     /// The digest of the tools as they were known before. A list that is another is read twice before it is believed: it
     /// may have shifted under the cursor, or be another each time.
     pub known: Option<Digest>,
+    /// Who looks on.
+    pub progress: Progress,
 }
 
 impl Default for Limits {
@@ -244,6 +248,7 @@ impl Default for Limits {
             eras: Eras::default(),
             reach: Reach::default(),
             known: None,
+            progress: Progress::default(),
         }
     }
 }

@@ -278,7 +278,17 @@ pub struct Evidence {
     pub elapsed_ms: u64,
 }
 
+/// Bytes of JSON that make about one token for the models of today. An estimate for comparing servers, never for a bill: each
+/// model counts otherwise.
+const BYTES_OF_A_TOKEN: usize = 4;
+
 impl Evidence {
+    /// About how many tokens the list costs a model that is shown all of it as it was sent: its bytes by four.
+    #[must_use]
+    pub fn estimated_tokens(&self) -> usize {
+        self.bytes.div_ceil(BYTES_OF_A_TOKEN)
+    }
+
     /// Changes every text in it that a server may have written.
     pub fn each_text(&mut self, change: &impl Fn(&mut String)) {
         for text in [&mut self.message, &mut self.help, &mut self.stderr_tail] {

@@ -16,11 +16,13 @@ mod events;
 #[expect(unreachable_pub, reason = "`filter_fn` writes a public type for each filter")]
 mod filters;
 mod history;
+mod import;
 mod lines;
 mod moves;
 mod overview;
 mod page;
 mod policy;
+mod progress;
 mod releases;
 mod report;
 mod review;
@@ -41,6 +43,7 @@ use std::sync::LazyLock;
 
 use axum::{
     Router,
+    extract::DefaultBodyLimit,
     http::{HeaderName, HeaderValue, header},
     routing::{get, post},
 };
@@ -58,7 +61,7 @@ use crate::{
 };
 
 /// Nothing but our own stylesheet, script and mark is loaded, and forms go nowhere else.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; \
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; \
      frame-ancestors 'none'; base-uri 'none'";
 
 /// The pages, their forms, stylesheet and script; whatever else is asked for gets a page that helps.
@@ -96,6 +99,11 @@ fn pages() -> Pages {
         .page(look, "/catalogs", get(catalogs::show_catalogs))
         .page(look_at_catalog, "/catalogs/{catalog}", get(catalogs::show_catalog))
         .page(look_at_catalog, "/catalogs/{catalog}/versions/{version}", get(versions::show_version))
+        .page(
+            look_at_catalog,
+            "/catalogs/{catalog}/versions/{version}/promote",
+            get(versions::plan_promotion),
+        )
         .page(look_at_catalog, "/catalogs/{catalog}/drafts/{draft}", get(drafts::show_draft))
         .page(look, "/environments", get(environments::show_environments))
         .page(
@@ -116,11 +124,6 @@ fn pages() -> Pages {
             Right(Draft, Catalog),
             "/catalogs/{catalog}/drafts/{draft}/comments",
             post(decisions::comment_draft),
-        )
-        .form(
-            Right(Promote, Catalog),
-            "/catalogs/{catalog}/versions/{version}/promote",
-            post(versions::promote_first),
         )
         .form(
             Right(Promote, Environment),
@@ -179,6 +182,12 @@ fn pages() -> Pages {
         .page(look, "/search", get(search::show_search))
         .page(look, "/servers/{server}/tools/{tool}/history", get(history::show_history))
         .form(Right(Configure, Everything), "/servers", post(servers::add_server))
+        .page(Right(Configure, Everything), "/import", get(import::show_import))
+        .form(
+            Right(Configure, Everything),
+            "/import",
+            post(import::import_servers).layer(DefaultBodyLimit::max(import::MAX_BYTES)),
+        )
         .form(Right(Draft, Everything), "/servers/{server}/snapshot", post(servers::snapshot_server))
 }
 

@@ -18,7 +18,7 @@ use crate::{
         draft::{self, Release},
         policy::Against,
     },
-    diff::{Assumption, Options, Report, Side},
+    diff::{Report, Side},
     name::{CatalogName, ServerName},
     store::{Basis, Closing, Ending, NewDraft, NewSettings, StoreError},
 };
@@ -88,20 +88,6 @@ impl App {
         };
         let message = format!("catalog `{catalog}` has no draft `d-{id}`");
         Err(AppError::new(Kind::NotFound, "unknown-draft", message).help(help))
-    }
-
-    /// The draft's content against its base, judged again under this assumption (for reading; decides nothing).
-    ///
-    /// # Errors
-    /// Where the draft does not exist.
-    pub async fn draft_report(
-        &self,
-        catalog: &CatalogName,
-        id: i64,
-        assumption: Assumption,
-    ) -> Result<Report, AppError> {
-        let draft = self.get_draft(catalog, id).await?;
-        self.draft_under(&draft, Options { assume: assumption, formats: draft.report.formats }).await
     }
 
     /// Forms the draft that a catalog's servers ask for, if they ask for one.

@@ -113,6 +113,13 @@ impl App {
         })
     }
 
+    /// Ends when the service is about to stop, for whatever an answer would otherwise wait for.
+    pub async fn stopping(&self) {
+        let mut open = self.feed.open.subscribe();
+        // One that is gone is stopped as well.
+        _ = open.wait_for(|open| !open).await;
+    }
+
     /// Ends what every follower waits for: the service is about to stop.
     pub fn stop_following(&self) {
         self.feed.open.send_replace(false);

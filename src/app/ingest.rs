@@ -18,7 +18,7 @@ use crate::{
     },
     contract::{self, Contract},
     json::Digest,
-    mcp::{self, Limits, Room, Source},
+    mcp::{self, Limits, Progress, Room, Source},
     name::{CatalogName, ServerName},
     snapshot::{Listing, Outcome, Snapshot},
     store::{NewListing, ServerRow},
@@ -235,8 +235,10 @@ impl App {
         let ServerRow { name, spec, asked, last, last_ok } = row;
         let split_views = self.split_views(&name, spec.as_ref(), &last).await?;
         let last = last.into_iter().find(|row| row.primary);
-        let source = spec.map(|spec| servers::shown(&spec.source));
-        Ok(ServerSummary { name, source, asked, last, last_ok, split_views })
+        let source = spec.as_ref().map(|spec| servers::shown(&spec.source));
+        let contexts = spec.map(|spec| spec.contexts.into_iter().map(|c| c.name).collect());
+        let contexts = contexts.unwrap_or_default();
+        Ok(ServerSummary { name, source, asked, last, last_ok, split_views, contexts })
     }
 
     /// One server with its listings, newest first.
@@ -334,6 +336,12 @@ impl Known {
     /// What all listings may hold at once.
     pub(super) fn room(&self) -> &Room {
         &self.limits.room
+    }
+
+    /// The same, with somebody who looks on.
+    pub(super) fn watched(mut self, progress: Progress) -> Self {
+        self.limits.progress = progress;
+        self
     }
 
     /// For one context.

@@ -93,6 +93,12 @@ impl App {
                 decision: decisions.of(&finding.fingerprint, None, now).cloned(),
             })
             .collect();
+        let mut elsewhere: Vec<_> = decisions
+            .current()
+            .filter(|d| d.environment.is_some() && seen.contains(&d.fingerprint))
+            .cloned()
+            .collect();
+        elsewhere.sort_by(|a, b| (&a.environment, a.id).cmp(&(&b.environment, b.id)));
         let queue = match draft.status {
             DraftStatus::Pending => self.queue(&settings, &draft).await?,
             DraftStatus::Approved | DraftStatus::Rejected | DraftStatus::Superseded => Vec::new(),
@@ -100,7 +106,7 @@ impl App {
         let approvals = self.standing_approvals(&draft).await?;
         let comments = self.store.comments(id).await?;
         let needed = settings.policy.approvals as usize;
-        Ok(ReviewPage { approvals, needed, comments, standing, queue, draft })
+        Ok(ReviewPage { approvals, needed, comments, standing, elsewhere, queue, draft })
     }
 
     /// The approvals of what a draft holds now, one a person.

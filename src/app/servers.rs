@@ -2,6 +2,7 @@
 
 mod add;
 mod import;
+mod pasted;
 mod reference;
 mod start;
 
@@ -9,7 +10,9 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::{sync::mpsc::Sender, task::JoinSet};
 
+pub use crate::mcp::{Progress, Step};
 pub use import::{Change, Import, Imported, read, read_registry};
+pub use pasted::{ByHand, Pasted};
 pub(super) use reference::said;
 pub(super) use start::Variables;
 
@@ -241,6 +244,19 @@ impl App {
         self.ask_registered(name, false, actor).await
     }
 
+    /// The same, with somebody who looks on.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot_registered`].
+    pub async fn snapshot_watched(
+        &self,
+        name: &ServerName,
+        actor: &str,
+        progress: Progress,
+    ) -> Result<Recorded, AppError> {
+        self.ask_watched(name, false, actor, progress).await
+    }
+
     /// The same; `only_news` records nothing that the listing before said as well.
     pub(super) async fn ask_registered(
         &self,
@@ -248,9 +264,21 @@ impl App {
         only_news: bool,
         actor: &str,
     ) -> Result<Recorded, AppError> {
+        self.ask_watched(name, only_news, actor, Progress::default()).await
+    }
+
+    async fn ask_watched(
+        &self,
+        name: &ServerName,
+        only_news: bool,
+        actor: &str,
+        progress: Progress,
+    ) -> Result<Recorded, AppError> {
         let spec = self.registered_server(name).await?;
         let starts = start::resolved(&spec, &*self.variables, &self.tokens).await;
-        let listings = start::list(starts, &spec, &self.limits_for(name).await?).await;
+        let known = self.limits_for(name).await?.watched(progress.clone());
+        let listings = start::list(starts, &spec, &known).await;
+        progress.at(Step::Comparing);
         self.record_all(name, listings, only_news, actor).await
     }
 

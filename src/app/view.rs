@@ -131,6 +131,10 @@ pub struct ServerSummary {
     /// Tools that it describes otherwise under another authorization context.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub split_views: Vec<SplitView>,
+    /// The authorization contexts under which it is asked, the one that catalogs rely on first; none where it is asked as its
+    /// source stands.
+    #[serde(skip)]
+    pub contexts: Vec<String>,
 }
 
 /// A server with its listings.
@@ -322,6 +326,8 @@ pub struct ReviewPage {
     pub comments: Vec<Comment>,
     /// How each of its changes stands.
     pub standing: Vec<Standing>,
+    /// What counts of its changes in one environment alone, by environment; a draft is not judged on it.
+    pub elsewhere: Vec<Decision>,
     /// Servers that offer something else by now: it is drafted when this draft is decided.
     pub queue: Vec<(ServerName, Digest)>,
 }

@@ -241,10 +241,16 @@ fn signed_in(app: &App, path: &str) -> Result<String, AppError> {
 
 fn say(bound: SocketAddr, path: &str, database: &Place, demo: bool, first: Option<&str>) {
     let url = format!("http://{bound}/{path}");
-    let what = if demo { "a demo, gone when it stops".to_owned() } else { format!("database `{database}`") };
+    let what = if demo {
+        "a demo, gone when it stops; the address signs you in, once, and opens a review that waits".to_owned()
+    } else {
+        format!("database `{database}`")
+    };
     // Whoever started it may read no longer; the service runs all the same.
     let token = match first {
-        Some(secret) => format!("\nthe first token, an admin's, shown this once: {secret}\n"),
+        Some(secret) => format!(
+            "\nthe first token, an admin's, shown this once: {secret}\n(sign in with it at http://{bound}/login)\n"
+        ),
         None => String::new(),
     };
     _ = super::print(&format!("toolpact serves {url}\n({what}; stop with Ctrl-C)\n{token}"));

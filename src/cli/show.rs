@@ -35,7 +35,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     let review = context.with_app(Access::Read, async |app| {
         let mut review = app.review(&args.catalog, args.draft).await?;
         if let Some(assume) = args.assume {
-            review.draft.report = app.draft_report(&args.catalog, args.draft, assume.into()).await?;
+            let report = app.report_under(&review.draft, assume.into()).await?;
+            review.draft.report = std::sync::Arc::unwrap_or_clone(report);
         }
         Ok(review)
     })?;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 use super::{
-    Limits,
+    Limits, Step,
     message::{self, Reply},
     record::{Changed, Failure, Partial, Record, Try, printable},
 };
@@ -317,6 +317,9 @@ fn take_page(record: &mut Record, limits: &Limits, list: &List, reply: Reply) ->
     record.list.pages += 1;
     record.list.bytes += text.len();
     record.list.items.extend(items.into_iter().map(|t| RawItem { index: first + t.index, raw: t.raw }));
+    if list.kind.is_none() {
+        record.progress.at(Step::Listing { pages: record.list.pages, tools: record.list.items.len() });
+    }
     let too_large = |what: String| {
         Err(Failure::new(Outcome::TooLarge, format!("{name} lists too much: {what}"))
             .help("if the server is meant to be so large, split it"))

@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    Limits, Source, changes,
+    Limits, Progress, Source, Step, changes,
     room::{Room, Share},
 };
 
@@ -99,6 +99,7 @@ pub(super) struct Record {
     pub(super) acknowledged: Option<bool>,
     /// The digest of the tools as they were known before; see [`super::Limits::known`].
     pub(super) known: Option<Digest>,
+    pub(super) progress: Progress,
     /// What a server may say back to us, and nobody is to read.
     pub(super) secrets: Vec<Sent>,
 }
@@ -173,6 +174,7 @@ impl Record {
             heard: BTreeSet::new(),
             acknowledged: None,
             known: None,
+            progress: Progress::default(),
             secrets: Vec::new(),
         }
     }
@@ -189,7 +191,9 @@ impl Record {
             Source::Http { .. } => Transport::Http,
         };
         let new = Self::new(transport, source.target(), &limits.room);
-        Self { secrets: source.secrets(), known: limits.known.clone(), ..new }
+        limits.progress.at(Step::Connecting);
+        let (known, progress) = (limits.known.clone(), limits.progress.clone());
+        Self { secrets: source.secrets(), known, progress, ..new }
     }
 
     /// Takes in what the server tells.

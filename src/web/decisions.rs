@@ -18,7 +18,7 @@ use crate::{
     catalog::review::Ruling,
     guard::Acting,
     json::Digest,
-    name::CatalogName,
+    name::{CatalogName, InvalidName},
 };
 
 /// A decision on one change, or on all that its rule found.
@@ -35,6 +35,9 @@ pub(super) struct Decide {
     /// Who answers for it.
     #[serde(default)]
     pub(super) owner: String,
+    /// The only environment that it counts for; everywhere where empty.
+    #[serde(default)]
+    pub(super) environment: String,
     /// Whether all changes of the same rule are meant.
     pub(super) all: Option<String>,
     /// The change.
@@ -43,7 +46,8 @@ pub(super) struct Decide {
     digest: Option<Digest>,
 }
 
-/// Decides, then shows the next change that stands in the way, or the way to approve the draft where none is left.
+/// Decides, then shows the next change that stands in the way, or the way to approve the draft where none is left. What counts
+/// for one environment alone is shown at its change: the draft is not judged on it.
 pub(super) async fn decide_change(
     Acting { app, actor }: Acting,
     Path((catalog, draft)): Path<(CatalogName, DraftId)>,
@@ -58,6 +62,9 @@ pub(super) async fn decide_change(
                 assume: query.assume.filter(|a| *a != page.draft.report.assumption),
                 show: Show::Plain,
             };
+            if !form.environment.is_empty() {
+                return Ok(see(&format!("{}#decide", address.of(&change))));
+            }
             Ok(see(&match Queue::new(&page, None).next_open(&change) {
                 Some(next) => format!("{}#change", address.of(&next.fingerprint)),
                 None => format!("{}#decision", address.of(&change)),
@@ -103,11 +110,15 @@ async fn decided(
         vec![change.hex().to_owned()]
     };
     let owner = form.owner.trim();
+    let environment = match form.environment.trim() {
+        "" => None,
+        name => Some(name.parse().map_err(|e: InvalidName| invalid(&e.to_string()))?),
+    };
     let request = DecideRequest {
         catalog: catalog.clone(),
         changes: Changes::Fingerprints(changes),
         ruling,
-        environment: None,
+        environment,
         reason: form.reason.clone(),
         // The field stands empty, or hidden, where nothing is waived.
         owner: (expires.is_some() && !owner.is_empty()).then(|| owner.to_owned()),

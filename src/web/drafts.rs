@@ -4,12 +4,15 @@
 //! Each form carries what its reader saw. Where that is not what is there any more, or something else stands in the way, the
 //! page comes back with the reason and what was typed.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
 use serde::Deserialize;
 
 use super::{
     decisions::Decide,
+    environments::usual_place,
     error::{self, Error},
     filters,
     lines::{Lines, Row},
@@ -20,12 +23,15 @@ use super::{
 };
 use crate::{
     access::{Object, Right},
-    app::{App, AppError, Kind, view::ReviewPage},
+    app::{
+        App, AppError, Kind,
+        view::{CatalogPage, ReviewPage},
+    },
     catalog::{CatalogVersion, Content, DraftStatus, review::Ruling},
     diff::{Assumption, Finding, Level, Origin, Surface, ToolReport},
     guard::Acting,
     json::Digest,
-    name::CatalogName,
+    name::{CatalogName, EnvironmentName},
 };
 
 /// Tools that are listed below the review, each with its bump.
@@ -47,6 +53,8 @@ struct DraftPage<'d> {
     /// The newest version, where it is another than the one that the draft was made on.
     overtaken: Option<CatalogVersion>,
     may: May,
+    /// Where a decision may be made to count alone.
+    environments: Vec<EnvironmentName>,
     notice: Option<(String, String)>,
     /// What was typed, so that it need not be typed again.
     typed: Typed,
@@ -136,6 +144,11 @@ impl DraftPage<'_> {
     /// What is said of the draft as a whole.
     fn remarks(&self) -> Vec<&crate::catalog::review::Comment> {
         self.page.comments.iter().filter(|c| c.fingerprint.is_none()).collect()
+    }
+
+    /// Whether this is the environment that was chosen.
+    fn is_chosen(&self, environment: &EnvironmentName) -> bool {
+        self.typed.decide.environment == environment.as_str()
     }
 
     fn is_typed(&self, ruling: &str) -> bool {
@@ -234,10 +247,10 @@ pub(super) async fn shown(
     };
     let assume = query.assume.filter(|assume| *assume != draft.report.assumption);
     let other = match assume {
-        Some(assume) => Some(app.draft_report(catalog, id.0, assume).await?),
+        Some(assume) => Some(app.report_under(draft, assume).await?),
         None => None,
     };
-    let queue = Queue::new(&reviewed, other.as_ref());
+    let queue = Queue::new(&reviewed, other.as_deref());
     let asked = query.change.as_deref().map(|change| change.strip_prefix("sha256:").unwrap_or(change));
     let asked = asked.filter(|change| !change.is_empty());
     let at = asked.and_then(|change| queue.find(&change.to_ascii_lowercase()));
@@ -256,7 +269,7 @@ pub(super) async fn shown(
     };
     let now = app.now();
     let sides = Shown { before: base.as_ref(), lines, now };
-    let report = other.as_ref().unwrap_or(&draft.report);
+    let report = other.as_deref().unwrap_or(&draft.report);
     let status = failure.as_ref().map_or(StatusCode::OK, |e| error::kind(e.kind).0);
     let newest = found.versions.first().map(|v| v.version);
     let switch = match at {
@@ -276,12 +289,39 @@ pub(super) async fn shown(
             .map(|d| d.id),
         overtaken: newest.filter(|newest| draft.base != Some(*newest)),
         may: May::of(app, &reviewed),
+        environments: environments(app, &found),
         page: &reviewed,
         address,
-        notice: failure.map(error::told).or_else(|| (elsewhere && lost).then(none_here)),
+        notice: failure.map(told).or_else(|| (elsewhere && lost).then(none_here)),
         typed,
     };
     Ok(page(status, &shown))
+}
+
+/// The environments of a catalog for which whoever looks may decide, in the order of travel.
+fn environments(app: &App, catalog: &CatalogPage) -> Vec<EnvironmentName> {
+    let demanded = catalog.catalog.environments.keys();
+    let used = catalog.pointers.iter().map(|p| &p.environment);
+    let all: BTreeSet<_> = demanded.chain(used).collect();
+    let name = &catalog.catalog.name;
+    let may = |environment: &EnvironmentName| {
+        let object = Object { catalog: Some(name), environment: Some(environment) };
+        app.caller().is_none_or(|caller| caller.may(Right::Review, object).is_ok())
+    };
+    let mut all: Vec<_> = all.into_iter().filter(|environment| may(environment)).cloned().collect();
+    all.sort_by_key(usual_place);
+    all
+}
+
+/// Why a form was not followed. Of a draft that moved under its reader it is said that nothing came of it.
+fn told(e: AppError) -> (String, String) {
+    let stale = e.kind == Kind::Stale;
+    let (message, help) = error::told(e);
+    if !stale {
+        return (message, help);
+    }
+    let help = "nothing was changed; below stands what is true now: look at it, then send the form again";
+    (format!("somebody was faster: {message}"), help.to_owned())
 }
 
 fn none_here() -> (String, String) {

@@ -45,9 +45,13 @@ pub(super) async fn lanes(app: &App) -> Result<Vec<(EnvironmentName, Vec<Environ
         environments.entry(pointer.environment.clone()).or_default().push(pointer);
     }
     let mut lanes: Vec<_> = environments.into_iter().collect();
-    let rank = |name: &EnvironmentName| USUAL_ORDER.iter().position(|n| *n == name.as_str());
-    lanes.sort_by_key(|(name, _)| rank(name).unwrap_or(USUAL_ORDER.len()));
+    lanes.sort_by_key(|(name, _)| usual_place(name));
     Ok(lanes)
+}
+
+/// Where an environment usually stands in the order of travel.
+pub(super) fn usual_place(name: &EnvironmentName) -> usize {
+    USUAL_ORDER.iter().position(|n| *n == name.as_str()).unwrap_or(USUAL_ORDER.len())
 }
 
 #[derive(Template)]

@@ -134,6 +134,8 @@ pub(super) struct Current<'d> {
     pub(super) mark: Option<Mark>,
     pub(super) blocks: Option<&'static str>,
     pub(super) decision: Option<&'d Decision>,
+    /// What counts of it in one environment alone.
+    pub(super) elsewhere: Vec<&'d Decision>,
     pub(super) comments: Vec<&'d Comment>,
     /// How many other changes the same rule found.
     pub(super) siblings: usize,
@@ -357,6 +359,7 @@ impl<'d> Current<'d> {
             mark: mark(standing, shown.now),
             blocks: standing.and_then(|s| s.blocks),
             decision: standing.and_then(|s| s.decision.as_ref()),
+            elsewhere: page.elsewhere.iter().filter(|d| d.fingerprint == *at).collect(),
             comments: page.comments.iter().filter(|c| c.fingerprint.as_ref() == Some(at)).collect(),
             siblings: all.iter().filter(|c| c.finding.rule == finding.rule).count() - 1,
             message: finding.witness.as_ref().map(|w| w.as_message(finding.surface, &tool.tool)),

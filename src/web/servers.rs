@@ -6,13 +6,17 @@
 use std::{cmp::Reverse, collections::HashMap};
 
 use askama::Template;
-use axum::{http::StatusCode, response::Response};
+use axum::{
+    http::{HeaderMap, StatusCode},
+    response::Response,
+};
 use serde::Deserialize;
 
 use super::{
     error::{self, Error},
     filters,
     page::{Form, Frame, Path, Query, configures, drafts, page, see},
+    progress,
 };
 use crate::{
     app::{
@@ -69,11 +73,12 @@ struct Standing {
 
 impl Servers {
     const OUTCOMES: [Outcome; 9] = Outcome::ALL;
+    const TRANSPORTS: [Transport; 4] = [Transport::Http, Transport::Sse, Transport::Stdio, Transport::File];
 }
 
-/// What stands in a cell about how a server is spoken to.
-fn transport(row: &ListingRow) -> &'static str {
-    match row.provenance.transport {
+/// How a server is spoken to, in words.
+fn transport(transport: Transport) -> &'static str {
+    match transport {
         Transport::Stdio => "stdio",
         Transport::Http => "Streamable HTTP",
         Transport::Sse => "HTTP+SSE",
@@ -83,13 +88,38 @@ fn transport(row: &ListingRow) -> &'static str {
 
 impl Row {
     fn transport(&self) -> Option<&'static str> {
-        self.server.last_ok.as_ref().or(self.server.last.as_ref()).map(transport)
+        spoken(&self.server).map(transport)
+    }
+
+    /// About how many tokens its list costs a model.
+    fn tokens(&self) -> Option<usize> {
+        tokens(&self.server)
     }
 
     /// The revision that was spoken last.
     fn revision(&self) -> Option<&str> {
         self.server.last_ok.as_ref()?.provenance.protocol_version.as_deref()
     }
+}
+
+/// The word for it in an address.
+fn word(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Stdio => "stdio",
+        Transport::Http => "http",
+        Transport::Sse => "sse",
+        Transport::File => "file",
+    }
+}
+
+/// How a server was spoken to last.
+fn spoken(server: &view::ServerSummary) -> Option<Transport> {
+    server.last_ok.as_ref().or(server.last.as_ref()).map(|row| row.provenance.transport)
+}
+
+/// About how many tokens the list of a server costs a model.
+fn tokens(server: &view::ServerSummary) -> Option<usize> {
+    server.last_ok.as_ref().map(|row| row.evidence.estimated_tokens())
 }
 
 #[derive(Default, Deserialize)]
@@ -103,6 +133,12 @@ pub(super) struct ServersQuery {
     /// What stands in its name.
     #[serde(default)]
     name: String,
+    /// How it was spoken to last.
+    #[serde(default)]
+    transport: String,
+    /// How many tokens its list costs at least.
+    #[serde(default)]
+    tokens: String,
     /// The server that the page before ended with.
     after: Option<ServerName>,
 }
@@ -119,24 +155,64 @@ impl ServersQuery {
         })
     }
 
-    fn is_asked(&self) -> bool {
-        !(self.outcome.is_empty() && self.team.trim().is_empty() && self.name.trim().is_empty())
+    /// The filters, as the address names them.
+    fn filters(&self) -> [(&'static str, &str); 5] {
+        [
+            ("name", self.name.trim()),
+            ("team", self.team.trim()),
+            ("transport", &self.transport),
+            ("tokens", self.tokens.trim()),
+            ("outcome", &self.outcome),
+        ]
     }
 
-    fn takes(&self, name: &ServerName, team: Option<&TeamName>) -> bool {
-        let (wanted, part) = (self.team.trim(), self.name.trim().to_ascii_lowercase());
-        (wanted.is_empty() || team.is_some_and(|team| team.as_str() == wanted))
-            && name.as_str().to_ascii_lowercase().contains(&part)
+    fn is_asked(&self) -> bool {
+        self.filters().iter().any(|(_, text)| !text.is_empty())
+    }
+
+    /// The filter for what the store does not look through.
+    fn wanted(&self) -> Result<Wanted<'_>, AppError> {
+        let invalid = |message: String| AppError::new(Kind::Invalid, "invalid-request", message);
+        let transport = match self.transport.as_str() {
+            "" => None,
+            text => {
+                let found = Servers::TRANSPORTS.into_iter().find(|transport| word(*transport) == text);
+                Some(found.ok_or_else(|| invalid(format!("`{text}` is no way to speak to a server")))?)
+            }
+        };
+        let tokens = match self.tokens.trim() {
+            "" => None,
+            text => Some(text.parse().map_err(|_| invalid(format!("`{text}` is no number of tokens")))?),
+        };
+        Ok(Wanted { name: self.name.trim().to_ascii_lowercase(), team: self.team.trim(), transport, tokens })
     }
 
     fn behind(&self, after: &ServerName) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        for (part, text) in [("name", &self.name), ("team", &self.team), ("outcome", &self.outcome)] {
-            if !text.trim().is_empty() {
-                query.append_pair(part, text.trim());
+        for (part, text) in self.filters() {
+            if !text.is_empty() {
+                query.append_pair(part, text);
             }
         }
         format!("/servers?{}", query.append_pair("after", after.as_str()).finish())
+    }
+}
+
+/// What is asked of a server beside how its newest listing ended.
+struct Wanted<'q> {
+    /// In small letters.
+    name: String,
+    team: &'q str,
+    transport: Option<Transport>,
+    tokens: Option<usize>,
+}
+
+impl Wanted<'_> {
+    fn takes(&self, server: &view::ServerSummary, team: Option<&TeamName>) -> bool {
+        (self.team.is_empty() || team.is_some_and(|team| team.as_str() == self.team))
+            && server.name.as_str().to_ascii_lowercase().contains(&self.name)
+            && self.transport.is_none_or(|transport| spoken(server) == Some(transport))
+            && self.tokens.is_none_or(|least| tokens(server).is_some_and(|tokens| tokens >= least))
     }
 }
 
@@ -205,7 +281,7 @@ async fn list(
     failure: Option<AppError>,
     typed: AddForm,
 ) -> Result<Response, Error> {
-    let outcome = query.outcome()?;
+    let (outcome, wanted) = (query.outcome()?, query.wanted()?);
     let mut teams = HashMap::new();
     for team in app.teams().await? {
         teams.extend(team.servers.into_iter().map(|server| (server, team.name.clone())));
@@ -224,7 +300,7 @@ async fn list(
             }
             after = Some(server.name.clone());
             let team = teams.get(&server.name).cloned();
-            if query.takes(&server.name, team.as_ref()) {
+            if wanted.takes(&server, team.as_ref()) {
                 let standing = standing.get(&server.name).cloned().unwrap_or_default();
                 servers.push(Row { server, team, standing });
             }
@@ -309,7 +385,7 @@ impl Server {
     }
 
     fn transport(row: &ListingRow) -> &'static str {
-        transport(row)
+        transport(row.provenance.transport)
     }
 
     /// The tools behind these, by the number of the first.
@@ -337,11 +413,15 @@ pub(super) async fn show_server(
     one(&app, &server, query, None).await
 }
 
-/// Asks a registered server now, and shows what came of it.
+/// Asks a registered server now, and shows what came of it; step by step to whoever reads events.
 pub(super) async fn snapshot_server(
     Acting { app, actor }: Acting,
     Path(server): Path<ServerName>,
+    headers: HeaderMap,
 ) -> Result<Response, Error> {
+    if progress::is_wanted(&headers) {
+        return Ok(progress::followed(&app, server, actor));
+    }
     match app.snapshot_registered(&server, &actor).await {
         Ok(_) => Ok(see(&format!("/servers/{server}#listings"))),
         Err(e) => one(&app, &server, ServerQuery::default(), Some(e)).await,

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use super::{
     error::{self, Error},
     filters,
-    page::{Form, Frame, Path, Query, page, see},
+    page::{Frame, Path, Query, page, see},
 };
 use crate::{
-    app::{App, AppError, Kind, MoveRequest, Overrides, lists::Slice},
+    app::{App, AppError, Kind, lists::Slice},
     catalog::{CatalogVersion, EnvironmentPointer, Member, Version},
     guard::Acting,
     json::Digest,
@@ -37,8 +37,8 @@ struct VersionPage {
     /// Every server of it is registered, so that hosts can be told where they are.
     registered: bool,
     notice: Option<(String, String)>,
-    /// What was typed, so that it need not be typed again.
-    typed: PromoteFirst,
+    /// The environment that was typed, so that it need not be typed again.
+    typed: String,
 }
 
 impl VersionPage {
@@ -88,43 +88,30 @@ pub(super) async fn show_version(
     Path((catalog, version)): Path<(CatalogName, CatalogVersion)>,
     Query(query): Query<VersionQuery>,
 ) -> Result<Response, Error> {
-    shown(&app, &catalog, version, query.tools, None, PromoteFirst::default()).await
+    shown(&app, &catalog, version, query.tools, None, String::new()).await
 }
 
-/// The form for an environment that this catalog was never live in.
-#[derive(Default, Deserialize)]
-pub(super) struct PromoteFirst {
+/// An environment that was typed: most often one that this catalog was never live in.
+#[derive(Deserialize)]
+pub(super) struct Where {
     #[serde(default)]
     environment: String,
-    #[serde(default)]
-    reason: String,
 }
 
-/// Promotes to an environment where nothing of this catalog was ever live: generation 0.
-pub(super) async fn promote_first(
-    Acting { app, actor }: Acting,
+/// Leads to the preflight of a promotion to the environment that was typed.
+pub(super) async fn plan_promotion(
+    Acting { app, .. }: Acting,
     Path((catalog, version)): Path<(CatalogName, CatalogVersion)>,
-    Form(form): Form<PromoteFirst>,
+    Query(query): Query<Where>,
 ) -> Result<Response, Error> {
-    let promoted = match form.environment.parse::<EnvironmentName>() {
-        Ok(environment) => {
-            let request = MoveRequest {
-                environment,
-                catalog: Some(catalog.clone()),
-                version,
-                generation: 0,
-                reason: form.reason.clone(),
-                actor,
-                idempotency_key: None,
-                overrides: Overrides::default(),
-            };
-            app.promote(&request).await
+    match query.environment.trim().parse::<EnvironmentName>() {
+        Ok(environment) => Ok(see(&format!(
+            "/environments/{environment}/preflight?kind=promote&catalog={catalog}&version={version}"
+        ))),
+        Err(e) => {
+            let failure = AppError::new(Kind::Invalid, "invalid-name", e.to_string());
+            shown(&app, &catalog, version, 0, Some(failure), query.environment).await
         }
-        Err(e) => Err(AppError::new(Kind::Invalid, "invalid-name", e.to_string())),
-    };
-    match promoted {
-        Ok(done) => Ok(see(&format!("/environments/{}", done.environment))),
-        Err(e) => shown(&app, &catalog, version, 0, Some(e), form).await,
     }
 }
 
@@ -134,7 +121,7 @@ async fn shown(
     version: CatalogVersion,
     first_tool: usize,
     failure: Option<AppError>,
-    typed: PromoteFirst,
+    typed: String,
 ) -> Result<Response, Error> {
     let found = app.version(catalog, version).await?;
     let mut keys: Vec<Digest> =

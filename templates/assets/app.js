@@ -1,4 +1,5 @@
-// Keys and copy buttons. Every page works without this: a key follows a link or goes to a field that is there.
+// Keys, copy buttons, and a snapshot that is told step by step. Every page works without this: a key follows a link or goes to a
+// field that is there.
 "use strict";
 
 const at = (id) => document.getElementById(id);
@@ -53,6 +54,7 @@ const KEYS = {
   c: ["comment on the change", () => go("comment")],
   ".": ["what changed, or the raw JSON", raw],
   A: ["approve the draft", () => go("approve-reason")],
+  "/": ["search", () => go(at("find") ? "find" : "q")],
   "g i": ["inbox: the overview with what waits", () => location.assign("/")],
   "?": ["this list", help],
 };
@@ -124,6 +126,90 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     }
     setTimeout(() => (button.textContent = label), 2000);
   });
+}
+
+// A form whose answer is told step by step: what is sent is the same, and who has no script waits for the page instead.
+for (const form of document.querySelectorAll("form[data-follow]")) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    followForm(form, at(form.dataset.follow)).catch(() => ended(form, at(form.dataset.follow), {
+      good: false, outcome: "connection lost", says: "The page was cut off from the service; whether the server was asked is told below after loading it again.", links: [],
+    }));
+  });
+}
+
+async function followForm(form, box) {
+  const button = form.querySelector("button");
+  button.disabled = true;
+  box.querySelector(".outcome")?.remove();
+  for (const item of box.querySelectorAll("li")) {
+    item.removeAttribute("class");
+    item.removeAttribute("aria-current");
+    item.lastElementChild.textContent = "";
+  }
+  box.hidden = false;
+  const answer = await fetch(form.action, { method: "POST", headers: { Accept: "text/event-stream" }, body: new URLSearchParams(new FormData(form)) });
+  if (!answer.ok || !answer.headers.get("content-type")?.startsWith("text/event-stream")) {
+    // Not signed in any more, or refused: the page that the form leads to says so.
+    form.submit();
+    return;
+  }
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    text += value;
+    const events = text.split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const field = (name) => event.split("\n").find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1).trim();
+      if (!field("event")) continue;
+      const data = JSON.parse(field("data"));
+      if (field("event") === "end") {
+        ended(form, box, data);
+        return;
+      }
+      step(box, field("event"), data);
+    }
+  }
+  throw new Error("the answer ended before the snapshot did");
+}
+
+const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+// What is before a step is done.
+function step(box, name, data) {
+  let done = true;
+  for (const item of box.querySelectorAll("li")) {
+    const now = item.dataset.step === name;
+    if (now) done = false;
+    item.className = done ? "done" : "";
+    item.toggleAttribute("aria-current", now);
+    if (now && data.pages) item.lastElementChild.textContent = `${count(data.tools, "tool")} on ${count(data.pages, "page")}`;
+  }
+}
+
+function ended(form, box, end) {
+  form.querySelector("button").disabled = false;
+  box.hidden = false;
+  for (const item of box.querySelectorAll("li")) {
+    if (end.good) item.className = "done";
+    item.removeAttribute("aria-current");
+  }
+  const said = document.createElement("p");
+  said.className = "outcome";
+  const tag = document.createElement("span");
+  tag.className = `tag ${end.good ? "compatible" : "failed"}`;
+  tag.textContent = `${end.good ? "✓" : "✕"} ${end.outcome}`;
+  said.append(tag, ` ${end.says} `);
+  for (const [label, href] of end.links) {
+    const link = document.createElement("a");
+    link.href = href;
+    link.textContent = label;
+    said.append(link, " ");
+  }
+  box.append(said);
 }
 
 // The queue scrolls by itself, so what is looked at may be out of sight in it.

@@ -58,7 +58,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("libc", &["mcp"]),
     ("ed25519_dalek", &["catalog/sign"]),
     ("rustix", &["store"]),
-    ("shlex", &["app/servers/reference"]),
+    ("shlex", &["app/servers/pasted", "app/servers/reference"]),
     ("jsonschema", &["schema"]),
     ("jsonc_parser", &["config"]),
     ("indicatif", &["cli"]),

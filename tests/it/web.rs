@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Every page of the story.
-const PAGES: [&str; 36] = [
+const PAGES: [&str; 38] = [
     "/",
     "/servers",
     "/servers/orders",
@@ -51,7 +51,9 @@ const PAGES: [&str; 36] = [
     "/waivers",
     "/catalogs/shop/policy",
     "/catalogs/shop/policy?assume=strict&failOn=risky",
+    "/import",
     "/servers?outcome=unavailable",
+    "/servers?transport=stdio&tokens=1",
     "/servers?name=ord&after=billing",
     "/servers/orders/tools/order_query/history",
     "/search",

@@ -78,6 +78,8 @@ impl App {
         let catalog = self.known_catalog(name).await?;
         let draft = self.get_draft(name, id).await?;
         if *seen != draft.digest {
+            // Of one that is decided there is nothing to read again.
+            self.pending_draft(name, id).await?;
             return Err(moved_draft(&draft, seen));
         }
         if draft.status == DraftStatus::Approved

@@ -52,7 +52,7 @@ impl App {
 }
 
 /// Whether a source could be asked, as far as that shows before its references are resolved.
-fn can_work(source: &ServerSource) -> Result<(), String> {
+pub(super) fn can_work(source: &ServerSource) -> Result<(), String> {
     match source {
         ServerSource::Http { url, headers, .. } if url.is_literal() => {
             let names = headers.keys().map(|name| (name.clone(), String::new())).collect();

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::shown;
 use crate::{
-    app::{App, AppError, Kind},
+    app::{App, AppError, Kind, access::Right},
     catalog::{ServerSpec, document::Document},
     config::{
         self, ConfigError, Entry, Found,
@@ -127,6 +127,7 @@ impl App {
         dry_run: bool,
         actor: &str,
     ) -> Result<Import, AppError> {
+        self.permit_whole(Right::Configure)?;
         let mut import = Import { servers: Vec::new(), skipped: found.skipped, applied: false };
         let mut specs = Vec::new();
         for Entry { spec, notes } in found.servers {

@@ -38,7 +38,7 @@ async fn drift_makes_a_draft_and_a_newer_one_supersedes_it() {
     };
     assert_eq!((status(old.id).await, status(new.id).await), (DraftStatus::Superseded, DraftStatus::Pending));
 
-    let strict = app.draft_report(&orders(), new.id, Assumption::Strict).await.expect("judged again");
+    let strict = app.report_under(&new, Assumption::Strict).await.expect("judged again");
     assert_eq!((strict.assumption, strict.baseline.as_str()), (Assumption::Strict, "orders@2026.11.30.1"));
     assert_eq!(strict.tools.len(), new.report.tools.len());
 

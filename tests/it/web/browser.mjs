@@ -1,8 +1,8 @@
 // Drives the pages in Chromium. tests/it/web/browser.rs starts the service and says in the environment what to do:
 // PACKAGES (a folder with playwright-core and @axe-core/playwright), CHROMIUM, BASE, TOKEN, SHOTS (a folder), DO (mouse,
-// keyboard, looks, hostile). Ends with 1 and the reasons where something is not as it should be.
+// keyboard, looks, hostile, two, anew, servers). Ends with 1 and the reasons where something is not as it should be.
 import { createRequire } from "node:module";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const env = (name) => process.env[name] ?? fail(`${name} is not said`);
 function fail(message) {
@@ -124,6 +124,9 @@ function keyboard(page) {
       await enter();
     },
     open: async () => {
+      await key("/");
+      if (!(await focused("#find", ""))) fail("/ does not go to the search");
+      await key("Escape");
       await moves("g", "i");
       await tabTo("main a[href*='/drafts/']");
       await enter();
@@ -218,13 +221,147 @@ async function story(page, by, name) {
   if (await page.getByText("is held").count()) fail("the hold is not released");
 }
 
-async function signedIn(context) {
+async function signedIn(context, secret = token) {
   const page = await watched(context);
   await page.goto(`${base}login`);
-  await page.getByLabel("Your token").fill(token);
+  await page.getByLabel("Your token").fill(secret);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForLoadState();
   return page;
+}
+
+const window1280 = { viewport: { width: 1280, height: 900 } };
+
+// The draft of `prepared`, as the API gives it to the holder of a token; changed where there is a patch.
+async function draft(secret, patch) {
+  const address = `${base}api/v1/catalogs/shop/drafts/3`;
+  const headers = { Authorization: `Bearer ${secret}` };
+  let answer = await fetch(address, { headers });
+  if (patch) {
+    const more = { "If-Match": answer.headers.get("etag"), "Content-Type": "application/json-patch+json" };
+    answer = await fetch(address, { method: "PATCH", headers: { ...headers, ...more }, body: JSON.stringify(patch(await answer.json())) });
+  }
+  const text = await answer.text();
+  return answer.ok ? JSON.parse(text) : fail(`${address}: ${answer.status} ${text}`);
+}
+
+// Two people, each with a page open on which the other acts.
+async function two(browser) {
+  const other = env("OTHER");
+  const contexts = [await browser.newContext(window1280), await browser.newContext(window1280)];
+  const [ann, ben] = [await signedIn(contexts[0]), await signedIn(contexts[1], other)];
+  const approve = async (page, reason) => {
+    await page.locator("#approve-reason").fill(reason);
+    const accept = page.locator("input[name=accept_breaking]");
+    if (await accept.count()) await accept.check();
+    await page.getByRole("button", { name: /^Approve/ }).click();
+    await page.waitForLoadState();
+  };
+  const shot = (page, step) => page.screenshot({ path: `${shots}/two-${step}.png`, fullPage: true });
+
+  // What is to be approved moves under an open page.
+  for (const page of [ann, ben]) await page.goto(`${base}catalogs/shop/drafts/3`);
+  const taken = (d) => [{ op: "remove", path: `/members/${d.members.findIndex((m) => m.tool === "track")}` }];
+  await draft(other, taken);
+  await approve(ann, "as I read it");
+  await shot(ann, "1-stale-approval");
+  await expectText(ann, "Somebody was faster");
+  await expectText(ann, "Nothing was changed");
+  await expectText(ann, "edited by ben");
+  const now = await draft(token);
+  if (now.status !== "pending") fail(`a draft that moved is ${now.status}`);
+  if ((await ann.locator("#approve-reason").inputValue()) !== "as I read it") fail("what was typed is lost");
+  // Looked at again it is approved, and the page that the other has open comes too late.
+  await approve(ann, "as I read it now");
+  await expectText(ann, "as I read it now");
+  const version = await ann.locator("h1").textContent();
+  await approve(ben, "I as well");
+  await expectText(ben, "is approved already, by ann");
+  await shot(ben, "2-decided-already");
+
+  // The pointer moves under an open plan.
+  await ann.goto(`${base}environments/staging`);
+  await ann.getByRole("button", { name: "Look at the rollback" }).click();
+  await expectText(ann, "is then held");
+  const to = new URL(ann.url()).searchParams.get("version");
+  await ben.goto(`${base}environments/staging`);
+  await ben.locator("select[name=version]").first().selectOption(version);
+  await ben.getByRole("button", { name: "Look at the promotion" }).click();
+  await ben.getByLabel("Reason").fill("ben was faster");
+  await ben.getByRole("button", { name: "Promote", exact: true }).click();
+  await expectText(ben, "ben was faster");
+  await ann.getByLabel("Reason").fill("agents loop");
+  await ann.getByRole("button", { name: "Roll back", exact: true }).click();
+  await shot(ann, "3-stale-generation");
+  await expectText(ann, "Somebody was faster");
+  await expectText(ann, `ben moved it to ${version}`);
+  // Planned anew, from where it is now; nothing moved, and nothing has to be typed again.
+  await expectText(ann, `${version} is then held`);
+  if ((await ann.getByLabel("Reason").inputValue()) !== "agents loop") fail("the reason is lost");
+  await ben.goto(`${base}environments/staging`);
+  if (await ben.getByText("agents loop").count()) fail("a stale plan moved the pointer");
+  await ann.getByRole("button", { name: "Roll back", exact: true }).click();
+  await expectText(ann, `${version} is held`);
+  await shot(ann, "4-rolled-back");
+  const states = await Promise.all(contexts.map((context) => context.storageState()));
+  writeFileSync(env("SESSIONS"), JSON.stringify({ states, version, to }));
+}
+
+// The service was started anew since: both are signed in still, and see what they did.
+async function anew(browser) {
+  const { states, version, to } = JSON.parse(readFileSync(env("SESSIONS"), "utf8"));
+  const [ann, ben] = await Promise.all(states.map(async (storageState) => watched(await browser.newContext({ ...window1280, storageState }))));
+  await ann.goto(`${base}environments/staging`);
+  if (ann.url().includes("/login")) fail("a session ends with the process");
+  await expectText(ann, `${version} is held`);
+  await expectText(ann, "agents loop");
+  await expectText(ann, to);
+  await mouse(ann).release("what was wrong is mended");
+  await expectText(ann, "agents loop");
+  if (await ann.getByText("is held").count()) fail("the hold is not released");
+  // Who signs out is out, and the other is not.
+  await ann.getByRole("button", { name: "Sign out" }).click();
+  await ann.goto(`${base}environments/staging`);
+  await expectText(ann, "Your token");
+  await ben.goto(`${base}events`);
+  await expectText(ben, "environment.hold-released");
+}
+
+// A snapshot with its steps, without leaving the page; without the script, by the page that the form leads to.
+async function servers(browser) {
+  const context = await browser.newContext(window1280);
+  const page = await signedIn(context);
+  await page.goto(`${base}servers/orders`);
+  const snapshot = (on) => on.getByRole("button", { name: "Snapshot now" }).click();
+  await snapshot(page);
+  await expectText(page, "1 tool: the first snapshot of this server");
+  if ((await page.locator("#progress li.done").count()) !== 4) fail("not every step is done");
+  if (new URL(page.url()).pathname !== "/servers/orders") fail("the page was left");
+  await page.screenshot({ path: `${shots}/snapshot-followed.png`, fullPage: true });
+  await snapshot(page);
+  await expectText(page, "1 tool, identical to the snapshot before");
+  if ((await page.locator("#progress .outcome").count()) !== 1) fail("an old outcome stands beside the new one");
+  await page.getByRole("link", { name: "Show the listing" }).click();
+  await page.locator(".timeline li").nth(1).waitFor();
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  for (const v of violations) wrong.push(`a followed snapshot: ${v.id}`);
+
+  await page.goto(`${base}servers`);
+  await page.getByRole("link", { name: "import its configuration" }).click();
+  const config = { mcpServers: { maps: { type: "http", url: "https://maps.example/mcp" }, files: { command: "npx", args: ["-y", "files"] } } };
+  await page.locator("#text").fill(JSON.stringify(config));
+  await page.getByRole("button", { name: "Import", exact: true }).click();
+  await expectText(page, "toolpact servers add files -- npx -y files");
+  await page.screenshot({ path: `${shots}/imported.png`, fullPage: true });
+  await page.getByRole("link", { name: "maps" }).click();
+  await expectText(page, "It was never asked");
+
+  const storageState = await context.storageState();
+  const plain = await watched(await browser.newContext({ ...window1280, storageState, javaScriptEnabled: false }));
+  await plain.goto(`${base}servers/orders`);
+  await snapshot(plain);
+  await plain.waitForURL("**/servers/orders#listings");
+  if ((await plain.locator(".timeline li").count()) !== 3) fail("a form without the script takes no snapshot");
 }
 
 // Every page that links lead to, one of each kind and query, from a few that none does.
@@ -308,6 +445,9 @@ const browser = await chromium.launch({ executablePath: env("CHROMIUM"), args: [
 try {
   const what = env("DO");
   if (what === "hostile") await hostile(browser);
+  else if (what === "two") await two(browser);
+  else if (what === "anew") await anew(browser);
+  else if (what === "servers") await servers(browser);
   else if (what === "looks") await looks(browser);
   else {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });

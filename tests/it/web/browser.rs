@@ -6,14 +6,18 @@
 
 use std::{
     env,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Lines},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use serde_json::{Value, json};
 
-use crate::{command::User, database, real::installed};
+use crate::{
+    command::{User, answers, script},
+    database,
+    real::installed,
+};
 
 /// The folder that `tests/run` makes.
 const PACKAGES: &str = "browser-1.65.1";
@@ -26,6 +30,48 @@ fn the_story_is_told_by_mouse() {
 #[test]
 fn the_story_is_told_by_keys_alone() {
     drive("keyboard", &User::new(), &["--demo"]);
+}
+
+/// The same on the database that the tests are run on, where what the demo does at its start is done by hand.
+#[test]
+fn the_story_is_told_on_either_database() {
+    if ready().is_some() {
+        drive("mouse", &prepared(), &[]);
+    }
+}
+
+/// Each has a page open on which the other acts: nothing is approved or moved on what is not so any more. Then the service is
+/// started anew over the same database, and both go on where they were.
+#[test]
+fn two_review_at_once_and_the_service_is_started_anew() {
+    if ready().is_none() {
+        return;
+    }
+    let user = prepared();
+    let token = |owner: &str| {
+        let args = ["tokens", "create", owner, "--role", "reviewer,operator", "--quiet"];
+        user.run(&args).code(0).stdout.trim().to_owned()
+    };
+    let tokens = [token("ann"), token("ben")];
+    let sessions = user.home().join("sessions.json");
+    let more = [
+        ("TOKEN", tokens[0].as_str()),
+        ("OTHER", tokens[1].as_str()),
+        ("SESSIONS", sessions.to_str().expect("a path of letters")),
+    ];
+    for what in ["two", "anew"] {
+        told(what, &Service::start(&user, &[]), &more);
+    }
+}
+
+/// With the script and without it.
+#[test]
+fn servers_are_imported_and_a_snapshot_is_followed_while_it_is_taken() {
+    let user = User::with_database();
+    let list = answers(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#);
+    let file = user.file("server.sh", script(&list));
+    user.run(&["servers", "add", "orders", "--", "bash", &file.to_string_lossy()]).code(0);
+    drive("servers", &user, &[]);
 }
 
 #[test]
@@ -44,15 +90,54 @@ fn nothing_that_a_hostile_server_wrote_happens() {
         user.run(&["snapshot", "evil", "--file", &file.to_string_lossy()]).code(0);
         if number == 1 {
             user.run(&["draft", "shop", "--server", "evil"]).code(0);
-            let approved = ["approve", "shop", "d-1", "--accept-breaking", "--reason", WORDS[0]];
-            let said = user.run(&approved).code(0).stdout;
-            let (_, version) = said.split_once("shop@").expect("it names the version");
-            let version: String = version.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
-            let version = version.trim_end_matches('.');
-            user.run(&["promote", "production", version, "--reason", WORDS[1]]).code(0);
+            let version = approved(&user, "d-1", WORDS[0]);
+            user.run(&["promote", "production", &version, "--reason", WORDS[1]]).code(0);
         }
     }
     drive("hostile", &user, &[]);
+}
+
+/// A database with two versions, the later of them live in `staging`, and a third release of the server that waits for a review.
+fn prepared() -> User {
+    let user = User::with_database();
+    for number in 1..=3 {
+        let file = user.file(&format!("orders-{number}.json"), release(number).to_string());
+        user.run(&["snapshot", "orders", "--file", &file.to_string_lossy()]).code(0);
+        if number == 1 {
+            user.run(&["draft", "shop", "--server", "orders"]).code(0);
+        }
+        if number < 3 {
+            let version = approved(&user, &format!("d-{number}"), "looked at");
+            user.run(&["promote", "staging", &version, "--reason", "tried there"]).code(0);
+        }
+    }
+    user
+}
+
+/// What a release of the server lists: the second adds a parameter, the third takes a value and a tool away.
+fn release(number: usize) -> Value {
+    let states: &[&str] = if number < 3 { &["open", "sent", "all"] } else { &["open", "sent"] };
+    let mut properties = json!({ "state": { "enum": states } });
+    if number > 1 {
+        properties["limit"] = json!({ "type": "integer" });
+    }
+    let tool = |name: &str, properties: &Value| {
+        let schema = json!({ "type": "object", "properties": properties });
+        json!({ "name": name, "description": format!("{name} of orders"), "inputSchema": schema })
+    };
+    let mut tools = vec![tool("find", &properties), tool("track", &json!({ "id": { "type": "string" } }))];
+    if number < 3 {
+        tools.push(tool("export", &json!({})));
+    }
+    json!({ "tools": tools })
+}
+
+/// Approves a draft of `shop` whatever it breaks, and gives the version that it became.
+fn approved(user: &User, draft: &str, reason: &str) -> String {
+    let said = user.run(&["approve", "shop", draft, "--accept-breaking", "--reason", reason]).code(0).stdout;
+    let (_, version) = said.split_once("shop@").expect("it names the version");
+    let version: String = version.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    version.trim_end_matches('.').to_owned()
 }
 
 /// Markup, attributes that break out, links that run, templates, and characters that nobody sees or that turn the text around.
@@ -113,36 +198,29 @@ fn ready() -> Option<(PathBuf, PathBuf)> {
     Some((packages, browser?))
 }
 
-/// Starts the service, and has the script do this to it.
+/// Starts the service for the first time, and has the script do this to it.
 fn drive(what: &str, user: &User, more: &[&str]) {
     // The demo has a database of its own, whichever the tests are run on.
-    if more.contains(&"--demo") && database::server().is_some() {
+    if (more.contains(&"--demo") && database::server().is_some()) || ready().is_none() {
         return;
     }
-    let Some((packages, browser)) = ready() else { return };
-    let args = [&["serve", "--no-poll", "--listen", "127.0.0.1:0"], more].concat();
-    let service = user.command(&args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let mut service = Service(service.expect("the binary starts"));
-    let mut lines = BufReader::new(service.0.stdout.take().expect("stdout is piped")).lines();
-    let mut after = |mark: &str| {
-        let found = lines
-            .by_ref()
-            .map_while(Result::ok)
-            .find_map(|line| line.split_once(mark).map(|(_, rest)| rest.to_owned()));
-        found.unwrap_or_else(|| panic!("the service does not say `{mark}`"))
-    };
-    let url = after("toolpact serves ");
-    let token = after("shown this once: ");
-    let base = url.split('/').take(3).collect::<Vec<_>>().join("/") + "/";
+    let mut service = Service::start(user, more);
+    let token = service.says("shown this once: ");
+    told(what, &service, &[("TOKEN", &token)]);
+}
+
+/// Has the script do this to a service.
+fn told(what: &str, service: &Service, more: &[(&str, &str)]) {
+    let (packages, browser) = ready().expect("it was asked before");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ended = Command::new("node")
         .arg(root.join("tests/it/web/browser.mjs"))
         .env("PACKAGES", packages)
         .env("CHROMIUM", browser)
-        .env("BASE", base)
-        .env("TOKEN", token)
+        .env("BASE", &service.base)
         .env("SHOTS", root.join("target/screenshots"))
         .env("DO", what)
+        .envs(more.iter().copied())
         .output()
         .expect("node starts");
     let said = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
@@ -151,11 +229,36 @@ fn drive(what: &str, user: &User, more: &[&str]) {
 }
 
 /// A running service; ended when dropped.
-struct Service(Child);
+struct Service {
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    /// Where its pages begin.
+    base: String,
+}
+
+impl Service {
+    fn start(user: &User, more: &[&str]) -> Self {
+        let args = [&["serve", "--no-poll", "--listen", "127.0.0.1:0"], more].concat();
+        let process = user.command(&args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut process = process.expect("the binary starts");
+        let lines = BufReader::new(process.stdout.take().expect("stdout is piped")).lines();
+        let mut service = Self { process, lines, base: String::new() };
+        let url = service.says("toolpact serves ");
+        service.base = url.split('/').take(3).collect::<Vec<_>>().join("/") + "/";
+        service
+    }
+
+    /// What it says behind this mark.
+    fn says(&mut self, mark: &str) -> String {
+        let mut lines = self.lines.by_ref().map_while(Result::ok);
+        let found = lines.find_map(|line| line.split_once(mark).map(|(_, rest)| rest.to_owned()));
+        found.unwrap_or_else(|| panic!("the service does not say `{mark}`"))
+    }
+}
 
 impl Drop for Service {
     fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
+        _ = self.process.kill();
+        _ = self.process.wait();
     }
 }

@@ -311,17 +311,56 @@ async fn nothing_moves_in_a_frozen_environment_but_for_an_emergency() {
 }
 
 #[tokio::test]
-async fn a_version_goes_to_a_new_environment_from_its_page() {
+async fn a_version_goes_to_a_new_environment_by_way_of_its_preflight() {
     let app = seed::story().await;
-    let path = "/catalogs/shop/versions/2026.11.28/promote";
-    let bad = submit(path, &[("environment", "no such name"), ("reason", "try")]);
-    refused(&app, bad, StatusCode::BAD_REQUEST, &["cannot be the name of an", "value=\"no such name\""])
-        .await;
-    let taken = submit(path, &[("environment", "staging"), ("reason", "try")]);
-    refused(&app, taken, StatusCode::PRECONDITION_FAILED, &["is at generation 2"]).await;
+    let path = "/catalogs/shop/versions/2026.11.28/promote?environment=";
+    let says = ["cannot be the name of an", "value=\"no such name\""];
+    refused(&app, get(&format!("{path}no+such+name")), StatusCode::BAD_REQUEST, &says).await;
+    let plan = "/environments/dev/preflight?kind=promote&catalog=shop&version=2026.11.28";
+    let page = accepted(&app, get(&format!("{path}dev")), plan).await;
+    for text in ["Promote 2026.11.28 to dev?", "nothing was ever live there", "What has to be so"] {
+        assert!(page.contains(text), "no {text} in {page}");
+    }
+    assert!(app.pointers().await.expect("read").iter().all(|p| p.environment.as_str() != "dev"));
+    let fields = [("catalog", "shop"), ("version", "2026.11.28"), ("generation", "0"), ("reason", "try")];
     let page =
-        accepted(&app, submit(path, &[("environment", "dev"), ("reason", "try")]), "/environments/dev").await;
+        accepted(&app, submit("/environments/dev/promote", &fields), "/environments/dev#at-shop").await;
     assert!(page.contains(">2026.11.28</a>"), "{page}");
+    // One that it is live in already is planned as any other move.
+    let live = get(&format!("{path}staging"));
+    assert_eq!(answer(&app, live).await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_change_is_decided_for_one_environment_alone() {
+    let app = seed::story().await;
+    let (at, page) = change(&app, "enum-value-removed").await;
+    for text in ["<option value=\"\">everywhere</option>", "in staging alone</option>"] {
+        assert!(page.contains(text), "no {text} in {page}");
+    }
+    let (fingerprint, digest) = (field(&page, "change"), field(&page, "digest"));
+    let query = at.split('?').nth(1).expect("it names the change").to_owned();
+    let decide = |more: &[(&str, &str)]| {
+        let seen = [("change", fingerprint.as_str()), ("digest", digest.as_str())];
+        submit(&format!("{DRAFT}/decide?{query}"), &[&seen, more].concat())
+    };
+    let unknown = [("ruling", "accept"), ("reason", "for a week"), ("environment", "nowhere")];
+    refused(&app, decide(&unknown), StatusCode::NOT_FOUND, &["nowhere", ">for a week</textarea>"]).await;
+    let waived =
+        [("ruling", "waive"), ("until", "2027-01-31"), ("reason", "for a week"), ("environment", "staging")];
+    let page = accepted(&app, decide(&waived), &format!("{at}#decide")).await;
+    for text in [
+        "In <a href=\"/environments/staging\">staging</a> alone: <strong>waived</strong> by web",
+        "It stands in the way until somebody decides",
+        "for a week",
+    ] {
+        assert!(page.contains(text), "no {text} in {page}");
+    }
+    let waivers = answer(&app, get("/waivers")).await.body;
+    assert!(waivers.contains("<a href=\"/environments/staging\">staging</a>"), "{waivers}");
+    let withdrawn = [("ruling", "withdraw"), ("reason", "no"), ("environment", "staging")];
+    let page = accepted(&app, decide(&withdrawn), &format!("{at}#decide")).await;
+    assert!(!page.contains("</a> alone: <strong>"), "{page}");
 }
 
 #[tokio::test]

@@ -2,11 +2,15 @@
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use toolpact::app::App;
+use toolpact::{
+    app::App,
+    catalog::{ServerSource, ServerSpec, server::Symbolic},
+};
 
 use super::check;
 use crate::{
     ask::{Ask, answer, get, submit},
+    command::{answers, script},
     seed, support,
 };
 
@@ -47,6 +51,117 @@ async fn a_server_is_added_by_its_url_and_never_by_a_command() {
     refused(&app, submit("/servers/orders/snapshot", &[]), StatusCode::NOT_FOUND, "is not registered").await;
 }
 
+/// A form that holds any text.
+fn pasted(text: &str, more: &str) -> Ask {
+    let text: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    submit("/import", &[]).body(&format!("text={text}{more}"))
+}
+
+#[tokio::test]
+async fn a_configuration_is_imported_but_for_commands_and_what_refers_to_this_machine() {
+    let app = seed::story().await;
+    assert!(at(&app, "/import").await.contains("Paste a configuration"));
+    let none = pasted("{\"nothing\": 1}", "");
+    refused(&app, none, StatusCode::BAD_REQUEST, "it names no MCP servers").await;
+    let text = json!({"mcpServers": {
+        "maps": {"type": "http", "url": "https://maps.example/mcp", "headers": {"X-Region": "eu"}},
+        "files": {"command": "npx", "args": ["-y", "files <b>", "/tmp/it's"], "env": {"API_TOKEN": "tok-0123456789abcdef0123"}},
+        "mail": {"type": "http", "url": "https://mail.example/mcp", "headers": {"Authorization": "Bearer ${MAIL_TOKEN}"}},
+        "home": {"type": "http", "url": "https://home.example/${file:/etc/passwd}"},
+        "odd": {"type": "http", "url": "ftp://odd.example/mcp"},
+    }});
+    let page = answer(&app, pasted(&text.to_string(), "")).await;
+    check("an import", &page);
+    assert_eq!(page.status, StatusCode::OK, "{}", page.body);
+    for told in [
+        "<a href=\"/servers/maps\"><strong>maps</strong></a>",
+        "toolpact servers add files --env ",
+        "-- npx -y &#39;files &lt;b&gt;&#39;",
+        "commands are never taken over HTTP",
+        "toolpact servers add mail --url https://mail.example/mcp --header &#39;Authorization=Bearer ${MAIL_TOKEN}&#39;",
+        "<strong>odd</strong>",
+    ] {
+        let body = page.body.replace("&#60;", "&lt;").replace("&#62;", "&gt;");
+        assert!(body.contains(told), "{told}: {body}");
+    }
+    // A secret in clear stands nowhere but in the field that was sent.
+    let answered = page.body.split("<textarea").next().unwrap_or_default();
+    assert!(!answered.contains("tok-0123456789abcdef0123"), "{answered}");
+    let registered = |app: App| async move {
+        let specs = app.registered().await.expect("read");
+        specs.iter().map(|spec| spec.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(registered(app.clone()).await, ["maps"]);
+    // The same again is nothing new; otherwise it is refused until somebody says to replace it.
+    let again = answer(&app, pasted(&text.to_string(), "")).await.body;
+    assert!(again.contains("registered already"), "{again}");
+    let moved = text.to_string().replace("maps.example", "maps2.example");
+    let stopped = answer(&app, pasted(&moved, "")).await.body;
+    assert!(
+        stopped.contains("Nothing is registered") && stopped.contains("registered otherwise"),
+        "{stopped}"
+    );
+    let replaced = answer(&app, pasted(&moved, "&replace=on")).await.body;
+    assert!(replaced.contains("replaced</span>"), "{replaced}");
+    assert_eq!(registered(app.clone()).await, ["maps"]);
+}
+
+/// The steps of a snapshot that is looked at while it is taken: their names, and what the last one says.
+async fn followed(app: &App, server: &str) -> (Vec<String>, Value) {
+    let ask = submit(&format!("/servers/{server}/snapshot"), &[]).header("accept", "text/event-stream");
+    let answered = answer(app, ask).await;
+    assert_eq!(answered.header("content-type"), "text/event-stream", "{}", answered.body);
+    let values = |field: &str| {
+        let lines = answered.body.lines().filter_map(|line| line.strip_prefix(field));
+        lines.map(|value| value.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let last = values("data:").pop().expect("an event");
+    (values("event:"), serde_json::from_str(&last).expect("JSON"))
+}
+
+#[tokio::test]
+async fn a_snapshot_tells_its_steps_and_its_outcome_to_whoever_reads_events() {
+    let app = seed::empty().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("server.sh");
+    let list = answers(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#);
+    std::fs::write(&file, script(&list)).expect("written");
+    for (name, program, path) in [
+        ("good", "bash", file.to_string_lossy().into_owned()),
+        ("bad", "bash", "/nowhere/server.sh".to_owned()),
+    ] {
+        let source = ServerSource::Stdio {
+            program: Symbolic::literal(program),
+            args: vec![Symbolic::literal(&path)],
+            env: std::collections::BTreeMap::new(),
+            cwd: None,
+        };
+        let added = app.add_server(ServerSpec::new(seed::name(name), source), false, "ann").await;
+        added.expect("registered");
+    }
+    let (steps, end) = followed(&app, "good").await;
+    // Steps that took no time may be left out; what is told stands in order, and the outcome last.
+    let order = ["queued", "connecting", "listing", "comparing", "end"];
+    let places: Vec<_> = steps.iter().map(|step| order.iter().position(|o| o == step)).collect();
+    assert!(places.is_sorted() && places.last() == Some(&Some(4)), "{steps:?}");
+    assert!(steps.contains(&"connecting".to_owned()), "{steps:?}");
+    assert_eq!((&end["outcome"], &end["good"]), (&json!("ok"), &json!(true)), "{end}");
+    assert_eq!(end["says"], "1 tool: the first snapshot of this server");
+    let (_, end) = followed(&app, "good").await;
+    assert_eq!(end["says"], "1 tool, identical to the snapshot before");
+    let (_, end) = followed(&app, "bad").await;
+    assert_eq!(end["good"], json!(false), "{end}");
+    let (steps, end) = followed(&app, "nobody").await;
+    assert_eq!(
+        (steps.last().map(String::as_str), &end["outcome"]),
+        (Some("end"), &json!("not asked")),
+        "{end}"
+    );
+    // Who reads no events is led to the page.
+    let plain = answer(&app, submit("/servers/good/snapshot", &[])).await;
+    assert_eq!(plain.header("location"), "/servers/good#listings");
+}
+
 #[tokio::test]
 async fn servers_are_looked_through_by_name_outcome_and_team() {
     let app = seed::story().await;
@@ -59,6 +174,10 @@ async fn servers_are_looked_through_by_name_outcome_and_team() {
         ("?outcome=ok&team=shop-people", true, false),
         ("?team=nobody-of-ours", false, false),
         ("?after=billing", true, false),
+        ("?transport=stdio&name=orders", true, false),
+        ("?transport=sse", false, false),
+        ("?tokens=1&name=orders", true, false),
+        ("?tokens=100000", false, false),
     ] {
         let page = at(&app, &format!("/servers{query}")).await;
         let has = |name: &str| page.contains(&format!("<a href=\"/servers/{name}\">"));
@@ -73,8 +192,10 @@ async fn servers_are_looked_through_by_name_outcome_and_team() {
     for told in ["lists something else", "with exit code 1", "generation 3", "href=\"/servers/billing\""] {
         assert!(overview.contains(told), "{told}: {overview}");
     }
-    let bad = answer(&app, get("/servers?outcome=fine")).await;
-    assert_eq!(bad.status, StatusCode::BAD_REQUEST);
+    for bad in ["outcome=fine", "transport=pigeon", "tokens=many"] {
+        let bad = answer(&app, get(&format!("/servers?{bad}"))).await;
+        assert_eq!(bad.status, StatusCode::BAD_REQUEST);
+    }
 }
 
 #[tokio::test]
