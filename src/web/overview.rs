@@ -46,6 +46,23 @@ struct Overview {
     any_server: bool,
 }
 
+impl Overview {
+    /// Where nothing is there yet: an id, what is done, and the command that does it.
+    const STEPS: [(&str, &str, &str); 3] = [
+        (
+            "step-1",
+            "Take a snapshot of a server.",
+            "toolpact snapshot orders -- toolpact demo-server --release 1",
+        ),
+        ("step-2", "Collect its tools into a catalog.", "toolpact draft shop --server orders"),
+        (
+            "step-3",
+            "Load this page again, review the draft and approve it; its page then offers to promote it. Or on the command line:",
+            "toolpact approve shop d-1 --reason \"first catalog\"",
+        ),
+    ];
+}
+
 /// The first page.
 pub(super) async fn show_overview(Acting { app, .. }: Acting) -> Result<Response, Error> {
     let frame = Frame::new(&app, "/");

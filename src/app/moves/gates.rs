@@ -303,7 +303,11 @@ fn judging(kind: MoveKind, demands: Option<&EnvironmentPolicy>, policy: &Policy)
 fn enough_approvals(policy: &Policy, target: &Version, approvers: &[String]) -> GateCheck {
     let needed = policy.approvals as usize;
     if approvers.len() >= needed {
-        return GateCheck::passed("approvals", format!("approved by {} of {needed} others", approvers.len()));
+        let message = match needed {
+            0 => "nobody but who drafted it has to approve it".to_owned(),
+            needed => format!("approved by {} of {needed} others", approvers.len()),
+        };
+        return GateCheck::passed("approvals", message);
     }
     let message = format!(
         "version {} was approved by {} of {needed} people who had no part in it",

@@ -163,6 +163,26 @@ async fn a_snapshot_tells_its_steps_and_its_outcome_to_whoever_reads_events() {
 }
 
 #[tokio::test]
+async fn a_snapshot_that_is_looked_at_ends_with_the_service() {
+    let app = seed::empty().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("server.sh");
+    // It never answers, and would be waited for for minutes.
+    std::fs::write(&file, "cat > /dev/null").expect("written");
+    let source = ServerSource::Stdio {
+        program: Symbolic::literal("bash"),
+        args: vec![Symbolic::literal(&file.to_string_lossy())],
+        env: std::collections::BTreeMap::new(),
+        cwd: None,
+    };
+    app.add_server(ServerSpec::new(seed::name("silent"), source), false, "ann").await.expect("registered");
+    app.stop_following();
+    let ask = submit("/servers/silent/snapshot", &[]).header("accept", "text/event-stream");
+    let answered = answer(&app, ask).await;
+    assert!(!answered.body.contains("event: end"), "{}", answered.body);
+}
+
+#[tokio::test]
 async fn servers_are_looked_through_by_name_outcome_and_team() {
     let app = seed::story().await;
     let team = [("name", "shop-people"), ("members", "mara"), ("servers", "orders")];
