@@ -251,6 +251,13 @@ pub fn type_names(mask: u8) -> String {
     if mask == types::ALL {
         return "anything".to_owned();
     }
+    let names = type_list(mask);
+    if names.is_empty() { "nothing".to_owned() } else { names.join(" or ") }
+}
+
+/// The same, as `type` would list them.
+#[must_use]
+pub fn type_list(mask: u8) -> Vec<&'static str> {
     let mut names = Vec::new();
     for (bits, name) in [
         (types::STRING, "string"),
@@ -266,5 +273,5 @@ pub fn type_names(mask: u8) -> String {
             names.push(name);
         }
     }
-    if names.is_empty() { "nothing".to_owned() } else { names.join(" or ") }
+    names
 }
