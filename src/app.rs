@@ -8,6 +8,7 @@ pub mod answers;
 pub mod audit;
 pub mod catalogs;
 pub mod check;
+pub mod checks;
 pub mod counts;
 pub mod demo;
 mod drafts;

@@ -7,6 +7,7 @@
 pub mod alias;
 pub mod bundle;
 pub mod chain;
+pub mod check;
 pub mod document;
 pub mod draft;
 pub mod event;

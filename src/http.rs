@@ -4,6 +4,7 @@
 //! and never touches the store. Who calls, and whether they may, says `guard`; each route names what it needs.
 
 mod catalogs;
+mod checks;
 mod codes;
 mod conditional;
 mod connections;
@@ -125,6 +126,9 @@ fn routes() -> Routes {
         .at(judge, routes!(diffs::verify_tools).layer(DefaultBodyLimit::max(DIFF_BYTES)))
         // Builds.
         .at(judge, routes!(diffs::make_diff).layer(DefaultBodyLimit::max(DIFF_BYTES)))
+        .at(Right(Draft, Nothing), routes!(checks::create_check).layer(DefaultBodyLimit::max(DIFF_BYTES)))
+        .at(everything, routes!(checks::list_checks))
+        .at(judge, routes!(checks::get_check))
         // Authors and reviewers.
         .at(catalog, routes!(drafts::list_drafts))
         .at(draft, routes!(drafts::create_draft))
@@ -196,5 +200,6 @@ async fn reads_all(request: Request, next: Next) -> Response {
 
 /// The largest body that a route reads.
 fn most_bytes(path: &str) -> usize {
-    if matches!(path, "/api/v1/diff" | "/api/v1/verify") { DIFF_BYTES } else { layers::BODY_BYTES }
+    let is_large = matches!(path, "/api/v1/diff" | "/api/v1/verify" | "/api/v1/checks");
+    if is_large { DIFF_BYTES } else { layers::BODY_BYTES }
 }

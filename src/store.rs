@@ -5,6 +5,7 @@
 
 mod access;
 mod changes;
+mod checks;
 mod place;
 pub mod postgres;
 mod sql;
@@ -15,6 +16,7 @@ mod webhooks;
 
 pub use access::{Access, Login, Owned, Session, Team, Token};
 pub use changes::{Moved, PointerChange, PointerChanges};
+pub use checks::{CheckQuery, CheckRow, Checks};
 pub use place::{InvalidPlace, Place};
 pub use trail::{Signed, Trail, Unreadable};
 pub use upkeep::Condition;
@@ -795,6 +797,7 @@ pub trait Store:
     + Trail
     + Retention
     + Access
+    + Checks
     + Webhooks
 {
 }
@@ -812,6 +815,7 @@ impl<
         + Trail
         + Retention
         + Access
+        + Checks
         + Webhooks,
 > Store for T
 {

@@ -7,6 +7,7 @@
 
 mod assets;
 mod catalogs;
+mod checks;
 mod decisions;
 mod diffs;
 mod drafts;
@@ -55,7 +56,7 @@ use crate::{
     app::App,
     guard::{
         Need::{Anybody, Nobody, Right},
-        Reach::{Catalog, Environment, Everything, WholeEnvironment},
+        Reach::{Catalog, Environment, Everything, Nothing, WholeEnvironment},
         Row,
     },
 };
@@ -105,6 +106,9 @@ fn pages() -> Pages {
             get(versions::plan_promotion),
         )
         .page(look_at_catalog, "/catalogs/{catalog}/drafts/{draft}", get(drafts::show_draft))
+        // Of which catalog and environment a check is, the use case knows and asks.
+        .page(Right(Read, Nothing), "/checks/{check}", get(checks::show_check))
+        .form(Right(Review, Nothing), "/checks/{check}/decide", post(checks::decide_check))
         .page(look, "/environments", get(environments::show_environments))
         .page(
             Right(Read, WholeEnvironment),

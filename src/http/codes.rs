@@ -33,6 +33,7 @@ pub(super) const CODES: &[Code] = &[
     code("bad-filter", 400, "a list of the filter has too many entries"),
     code("bad-overlap", 400, "an old secret cannot count that long"),
     code("bad-patch", 400, "the patch cannot be applied to the draft"),
+    code("bad-servers", 400, "no server is checked, one twice, or too many"),
     code("body-too-large", 413, "the body is over the route's limit"),
     code("busy", 409, "others wrote all the time; nothing was written"),
     code("catalog-needed", 400, "there are several catalogs, and none is named"),
@@ -91,6 +92,7 @@ pub(super) const CODES: &[Code] = &[
     code("one-page", 400, "it is one page of several"),
     code("order", 422, "the version was not live in the environment that comes before"),
     code("out-of-scope", 403, "it lies outside of the caller's scope"),
+    code("own-check", 422, "who had the change checked cannot accept it"),
     code("own-draft", 422, "its authors cannot approve it"),
     code("owner-without-expiry", 400, "only a decision that ends has an owner"),
     code("policy-blocks", 422, "the catalog's policy blocks it"),
@@ -111,6 +113,7 @@ pub(super) const CODES: &[Code] = &[
     code("unauthenticated", 401, "nobody said who calls"),
     code("unknown-catalog", 404, "there is no such catalog"),
     code("unknown-change", 404, "there is no such change"),
+    code("unknown-check", 404, "there is no such check"),
     code("unknown-delivery", 404, "the webhook has no such delivery"),
     code("unknown-draft", 404, "there is no such draft"),
     code(

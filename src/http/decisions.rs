@@ -111,11 +111,13 @@ pub(super) async fn list_decisions(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DecideBody {
-    /// The changes one by one, of the newest draft, of what could be promoted, or decided before.
+    /// The changes one by one, of the newest draft, of what could be promoted, of the newest checks, or decided before.
     #[schema(value_type = Option<Vec<schema::ChangeName>>)]
     changes: Option<Vec<ChangeName>>,
     /// The number of a draft; with `rule`, and without `changes`.
     draft: Option<i64>,
+    /// The number of a check; with `changes` of it.
+    check: Option<i64>,
     /// The id of a rule.
     #[schema(example = "tool-removed")]
     rule: Option<String>,
@@ -148,8 +150,8 @@ pub(super) struct DecideBody {
     })),
     responses((status = 201, description = "The decisions, one for each change.", body = wire::Items<wire::ChangeDecision>)),
     extensions(("x-problems" = json!([
-        "unknown-catalog", "unknown-environment", "unknown-draft", "unknown-rule", "unknown-change", "no-change",
-        "too-many-changes", "ambiguous-fingerprint", "absolute-finding", "bad-expiry", "owner-without-expiry",
+        "unknown-catalog", "unknown-environment", "unknown-draft", "unknown-rule", "unknown-check", "unknown-change", "no-change",
+        "too-many-changes", "ambiguous-fingerprint", "absolute-finding", "own-check", "bad-expiry", "owner-without-expiry",
         "invalid-owner", "empty-reason", "invalid-reason"
     ]))),
 )]
@@ -158,12 +160,18 @@ pub(super) async fn create_decisions(
     By { app, actor }: By,
     Body(body): Body<DecideBody>,
 ) -> Result<Response, Error> {
-    let changes = match (body.changes, body.draft, body.rule) {
-        (Some(names), None, None) => Changes::Fingerprints(names.into_iter().map(|name| name.0).collect()),
-        (None, Some(draft), Some(rule)) => Changes::Rule { draft, rule },
+    let changes = match (body.changes, body.draft, body.rule, body.check) {
+        (Some(names), None, None, check) => {
+            let fingerprints = names.into_iter().map(|name| name.0).collect();
+            match check {
+                Some(check) => Changes::Check { check, fingerprints },
+                None => Changes::Fingerprints(fingerprints),
+            }
+        }
+        (None, Some(draft), Some(rule), None) => Changes::Rule { draft, rule },
         _ => {
             return Err(Error::InvalidBody(
-                "names neither `changes` alone nor a `draft` with a `rule`".to_owned(),
+                "names neither `changes` alone or of a `check`, nor a `draft` with a `rule`".to_owned(),
             ));
         }
     };

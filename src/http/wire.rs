@@ -6,6 +6,7 @@
 
 mod access;
 mod catalogs;
+mod checks;
 mod environments;
 mod events;
 mod reviews;
@@ -20,6 +21,7 @@ use utoipa::ToSchema;
 
 pub use access::{Caller, NewToken, Team, Token};
 pub use catalogs::{Catalog, CatalogSummary, Draft, DraftSummary, Version, VersionSummary};
+pub use checks::{Check, CheckSummary};
 pub use environments::{Environment, Freeze, Gate, Move, Pointer, Preflight};
 pub use events::Event;
 pub use reviews::{Approved, ChangeDecision, Comment, Review};

@@ -13,6 +13,8 @@ mod answers;
 mod bounded;
 #[path = "sql/catalogs.rs"]
 mod catalogs;
+#[path = "sql/checks.rs"]
+mod checks;
 #[path = "sql/environments.rs"]
 mod environments;
 #[path = "sql/events.rs"]

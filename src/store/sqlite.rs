@@ -10,6 +10,8 @@ mod access;
 mod answers;
 #[path = "sql/catalogs.rs"]
 mod catalogs;
+#[path = "sql/checks.rs"]
+mod checks;
 #[path = "sql/environments.rs"]
 mod environments;
 #[path = "sql/events.rs"]

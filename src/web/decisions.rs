@@ -87,13 +87,7 @@ async fn decided(
 ) -> Result<Digest, AppError> {
     let invalid = |message: &str| AppError::new(Kind::Invalid, "invalid-request", message);
     let change = form.change.clone().ok_or_else(|| invalid("the form names no change"))?;
-    let (ruling, expires) = match form.ruling.as_str() {
-        "accept" => (Ruling::Accept, None),
-        "waive" => (Ruling::Accept, Some(end_of(&form.until)?)),
-        "reject" => (Ruling::Reject, None),
-        "withdraw" => (Ruling::Withdraw, None),
-        _ => return Err(invalid("say what is decided: accept, waive, or reject")),
-    };
+    let (ruling, expires) = ruled(&form.ruling, &form.until)?;
     let changes = if form.all.is_some() {
         let page = app.review(catalog, draft.0).await?;
         // Of one change its fingerprint says what was seen; of all of a rule, what the draft held.
@@ -127,6 +121,20 @@ async fn decided(
     };
     app.decide(&request).await?;
     Ok(change)
+}
+
+/// What a form says is decided, and until when.
+pub(super) fn ruled(ruling: &str, until: &str) -> Result<(Ruling, Option<DateTime<Utc>>), AppError> {
+    Ok(match ruling {
+        "accept" => (Ruling::Accept, None),
+        "waive" => (Ruling::Accept, Some(end_of(until)?)),
+        "reject" => (Ruling::Reject, None),
+        "withdraw" => (Ruling::Withdraw, None),
+        _ => {
+            let message = "say what is decided: accept, waive, or reject";
+            return Err(AppError::new(Kind::Invalid, "invalid-request", message));
+        }
+    })
 }
 
 /// The end of a day, as a date field sends it.

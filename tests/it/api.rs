@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod catalogs;
+mod checks;
 mod conditions;
 mod decisions;
 pub(crate) mod description;

@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::{findings, unknown_change};
 use crate::{
-    app::{App, AppError, Kind, access::Right, owner, reason},
+    access::person,
+    app::{App, AppError, Kind, access::Right, checks::policy_in, owner, reason},
     catalog::{
         Catalog,
+        check::Check,
         review::{Decision, Ruling, told},
     },
     diff::{Finding, ToolReport},
@@ -19,6 +21,9 @@ use crate::{
 
 /// The most changes that one request names one by one.
 const MAX_CHANGES: usize = 1_000;
+
+/// Checks of builds in which a change is looked for by its fingerprint alone, the newest.
+const CHECKS: usize = 50;
 
 /// What is asked to be decided of changes.
 #[derive(Debug, Clone)]
@@ -52,6 +57,13 @@ pub enum Changes {
         draft: i64,
         /// The rule.
         rule: String,
+    },
+    /// One by one, of a check of a build.
+    Check {
+        /// The check.
+        check: i64,
+        /// As above.
+        fingerprints: Vec<String>,
     },
 }
 
@@ -113,6 +125,9 @@ impl App {
             )
             .help("the server has to be mended and listed again"));
         }
+        if request.ruling == Ruling::Accept {
+            by_others(&catalog, request, &changes)?;
+        }
         let event = self.decided(&catalog.name, &request.actor, &decisions);
         Ok(self.store.decide(decisions, event).await?)
     }
@@ -151,30 +166,32 @@ impl App {
                 Ok(named)
             }
             Changes::Fingerprints(texts) => {
-                if texts.is_empty() {
-                    let message = "no change is named";
-                    return Err(AppError::new(Kind::Invalid, "no-change", message)
-                        .help("name changes by their fingerprints, or by a draft and a rule"));
-                }
-                if texts.len() > MAX_CHANGES {
-                    let message =
-                        format!("{} changes are named; one request decides on {MAX_CHANGES}", texts.len());
-                    return Err(AppError::new(Kind::Invalid, "too-many-changes", message)
-                        .help("name fewer at once, or all of a rule by a draft and the rule"));
-                }
+                named_some(texts)?;
                 let mut known = self.near_changes(catalog).await?;
                 let mut named = Vec::new();
                 for text in texts {
-                    let change = match known.one_of(text, &catalog.name) {
+                    let of = format!("catalog `{}`", catalog.name);
+                    let change = match known.one_of(text, &of) {
                         Err(e) if e.kind == Kind::NotFound && !known.all => {
                             self.far_changes(catalog, &mut known).await?;
-                            known.one_of(text, &catalog.name)
+                            known.one_of(text, &of)
                         }
                         found => found,
                     };
                     named.push(change?);
                 }
                 Ok(unique(named.into_iter()))
+            }
+            Changes::Check { check, fingerprints } => {
+                named_some(fingerprints)?;
+                let check = self.get_check(*check).await?.check;
+                let of = format!("check `{}` of catalog `{}`", check.id, catalog.name);
+                let mut known = Known::default();
+                if check.catalog == catalog.name {
+                    known.extend(named_in(&check));
+                }
+                let named: Result<Vec<_>, _> = fingerprints.iter().map(|t| known.one_of(t, &of)).collect();
+                Ok(unique(named?.into_iter()))
             }
         }
     }
@@ -198,6 +215,9 @@ impl App {
             known.extend(report.findings().map(Named::of));
         }
         known.extend(self.store.decisions(&catalog.name).await?.into_iter().map(Named::before));
+        for check in self.store.checks(&catalog.name, CHECKS).await? {
+            known.extend(named_in(&check));
+        }
         known.all = true;
         Ok(())
     }
@@ -227,6 +247,8 @@ struct Named {
     fingerprint: Digest,
     told: String,
     absolute: bool,
+    /// Who registered the check, where nothing else tells of it.
+    checked_by: Option<String>,
 }
 
 impl Named {
@@ -235,11 +257,49 @@ impl Named {
             fingerprint: finding.fingerprint.clone(),
             told: told(tool, finding),
             absolute: finding.absolute,
+            checked_by: None,
         }
     }
 
     fn before(Decision { fingerprint, change, .. }: Decision) -> Self {
-        Self { fingerprint, told: change, absolute: false }
+        Self { fingerprint, told: change, absolute: false, checked_by: None }
+    }
+}
+
+/// The changes of a check.
+fn named_in(check: &Check) -> impl Iterator<Item = Named> {
+    check.findings().map(|change| Named { checked_by: Some(check.created_by.clone()), ..Named::of(change) })
+}
+
+/// Refuses a list of changes that is empty or endless.
+fn named_some(texts: &[String]) -> Result<(), AppError> {
+    if texts.is_empty() {
+        return Err(AppError::new(Kind::Invalid, "no-change", "no change is named")
+            .help("name changes by their fingerprints, or by a draft and a rule"));
+    }
+    if texts.len() > MAX_CHANGES {
+        let message = format!("{} changes are named; one request decides on {MAX_CHANGES}", texts.len());
+        return Err(AppError::new(Kind::Invalid, "too-many-changes", message)
+            .help("name fewer at once, or all of a rule by a draft and the rule"));
+    }
+    Ok(())
+}
+
+/// Refuses that somebody accepts what their own pipeline had checked, where others have to approve what they make.
+fn by_others(catalog: &Catalog, request: &DecideRequest, changes: &[Named]) -> Result<(), AppError> {
+    let policy = match &request.environment {
+        Some(environment) => policy_in(catalog, environment),
+        None => catalog.policy.clone(),
+    };
+    let own = |c: &&Named| c.checked_by.as_deref().is_some_and(|by| person(by) == person(&request.actor));
+    match changes.iter().find(own) {
+        Some(change) if policy.approvals > 0 => {
+            let message =
+                format!("{} had it checked, and others have to accept it: {}", request.actor, change.told);
+            Err(AppError::new(Kind::Blocked, "own-check", message)
+                .help("let somebody decide who did not register the check, nor owns the token that did"))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -264,7 +324,7 @@ impl Known {
     }
 
     /// The change that a fingerprint, or its first digits, names.
-    fn one_of(&self, text: &str, catalog: &CatalogName) -> Result<Named, AppError> {
+    fn one_of(&self, text: &str, of: &str) -> Result<Named, AppError> {
         const SHORTEST: usize = 6;
         let hex = text.strip_prefix("sha256:").unwrap_or(text).to_ascii_lowercase();
         if hex.len() < SHORTEST || hex.len() > 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
@@ -277,10 +337,10 @@ impl Known {
         match (found.next(), found.next()) {
             (Some((_, only)), None) => Ok(only.clone()),
             (Some(_), Some(_)) => {
-                let message = format!("`{text}` fits several changes of catalog `{catalog}`");
+                let message = format!("`{text}` fits several changes of {of}");
                 Err(AppError::new(Kind::Invalid, "ambiguous-fingerprint", message).help("write more of it"))
             }
-            (None, _) => Err(unknown_change(text, &format!("catalog `{catalog}`"))),
+            (None, _) => Err(unknown_change(text, of)),
         }
     }
 }

@@ -122,6 +122,11 @@ pub(crate) struct Origin {
 #[schema(value_type = String, pattern = "^(d-)?[0-9]{1,18}$", examples("d-3"))]
 pub(crate) struct DraftNumber(String);
 
+/// The number of a check.
+#[derive(ToSchema)]
+#[schema(value_type = String, pattern = "^[0-9]{1,18}$", examples("7"))]
+pub(crate) struct CheckNumber(String);
+
 /// A tool of a `tools/list` answer, as its server sent it.
 #[derive(ToSchema, Serialize)]
 #[schema(value_type = Object, examples(json!({"name": "order_query", "inputSchema": {"type": "object"}})))]

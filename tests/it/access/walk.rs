@@ -41,6 +41,7 @@ pub(crate) fn ask(row: &Row) -> Ask {
         ("{server}", "orders"),
         ("{version}", "2026.11.28"),
         ("{draft}", "4"),
+        ("{check}", "1"),
         ("{tool}", "order_query"),
         ("{rule}", "enum-value-removed"),
         ("{token}", "tok-000000000000"),

@@ -17,6 +17,7 @@ fn named(path: &str, replaced: Option<(&str, &str)>) -> String {
         ("{catalog}", "shop"),
         ("{environment}", "staging"),
         ("{draft}", "d-4"),
+        ("{check}", "1"),
         ("{version}", "2026.11.28"),
         ("{token}", "tok-000000000000"),
         ("{team}", "payments"),

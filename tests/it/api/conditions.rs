@@ -20,6 +20,7 @@ fn readable() -> Vec<String> {
             ("{catalog}", "shop"),
             ("{environment}", "staging"),
             ("{draft}", "d-4"),
+            ("{check}", "1"),
             ("{webhook}", "on-call"),
         ];
         names
@@ -42,6 +43,10 @@ async fn whatever_is_read_is_sent_once_and_then_known_by_its_tag() {
     let app = seed::story().await;
     let webhook = json!({"name": "on-call", "url": "https://hooks.example.com/"});
     assert_eq!(answer(&app, post("/api/v1/webhooks", webhook)).await.status, 201);
+    let check = json!({
+        "environment": "production", "servers": [{"server": "orders", "listing": {"tools": []}}],
+    });
+    assert_eq!(answer(&app, post("/api/v1/checks", check)).await.status, 201);
     assert!(readable().len() > 15, "{:?}", readable());
     for path in readable() {
         let first = answer(&app, get(&path)).await;

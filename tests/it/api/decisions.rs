@@ -46,12 +46,12 @@ async fn a_decision_that_makes_no_sense_is_refused() {
       "type": "/errors/invalid-body",
       "title": "invalid body",
       "status": 400,
-      "detail": "the body names neither `changes` alone nor a `draft` with a `rule`",
+      "detail": "the body names neither `changes` alone or of a `check`, nor a `draft` with a `rule`",
       "code": "invalid-body",
       "errors": [
         {
           "pointer": "",
-          "detail": "the body names neither `changes` alone nor a `draft` with a `rule`"
+          "detail": "the body names neither `changes` alone or of a `check`, nor a `draft` with a `rule`"
         }
       ]
     }

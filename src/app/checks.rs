@@ -1,0 +1,395 @@
+//! Checks: what a build offers, held against what is live in an environment by the policy that a move there is judged by.
+//!
+//! A check decides nothing and moves nothing. What was decided of its changes counts by their fingerprints, so a build that was
+//! blocked passes once its changes are accepted, without being registered anew.
+
+use std::{cmp::Reverse, collections::BTreeSet};
+
+use chrono::{DateTime, Utc};
+use serde_json::{json, value::RawValue};
+
+use super::{
+    App, AppError, Kind,
+    access::{Object, Right},
+    check::{compared, computed},
+    earlier,
+    lists::{Page, Slice},
+    sides::Unpinned,
+    view::{self, Standing},
+};
+use crate::{
+    catalog::{
+        Catalog, CatalogVersion, EnvironmentPointer, Policy, Version,
+        check::{BuildContext, Check},
+        policy::Against,
+        review::{Decisions, blockers},
+    },
+    contract::Contract,
+    diff::{Finding, Report, Side, ToolReport},
+    gate::declared,
+    json::Digest,
+    name::{CatalogName, EnvironmentName, ServerName},
+    store::{CheckQuery, CheckRow},
+};
+
+/// More servers than this are in no repository.
+pub const MAX_SERVERS: usize = 100;
+
+/// What is asked to be checked.
+#[derive(Debug, Clone)]
+pub struct CheckRequest {
+    /// The catalog; may be left out where only one that is live there holds the servers.
+    pub catalog: Option<CatalogName>,
+    /// Against what is live where.
+    pub environment: EnvironmentName,
+    /// What the build offers: each server with its answer to `tools/list`.
+    pub servers: Vec<(ServerName, Box<RawValue>)>,
+    /// Where the build came from.
+    pub context: BuildContext,
+    /// Whether nothing is to be kept.
+    pub dry_run: bool,
+    /// Who asks.
+    pub actor: String,
+}
+
+/// A check, and how it stands now.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// The check; its number is 0 where it was not registered.
+    pub check: Check,
+    /// What it is held against by.
+    pub policy: Policy,
+    /// How each change stands.
+    pub standing: Vec<Standing>,
+    /// The versions that are declared in what is live: of each server, and of each tool that differs and has one of its own.
+    /// Those of tools only where the check was just made.
+    pub releases: Vec<Release>,
+}
+
+/// A version that was declared in what is live.
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// The server.
+    pub server: ServerName,
+    /// The tool, where it declared one of its own.
+    pub tool: Option<String>,
+    /// The version.
+    pub version: String,
+}
+
+impl Checked {
+    /// The number under which it was registered.
+    #[must_use]
+    pub fn registered(&self) -> Option<i64> {
+        (self.check.id > 0).then_some(self.check.id)
+    }
+
+    /// How many changes stand in the way.
+    #[must_use]
+    pub fn blocking(&self) -> usize {
+        self.standing.iter().filter(|s| s.blocks.is_some()).count()
+    }
+
+    /// How a change stands.
+    #[must_use]
+    pub fn of(&self, finding: &Finding) -> Option<&Standing> {
+        self.standing.iter().find(|s| s.fingerprint == finding.fingerprint)
+    }
+}
+
+impl App {
+    /// Holds what a build offers against what is live in an environment, and registers that as a check.
+    ///
+    /// # Errors
+    /// Where nothing of the servers is live there, a list is none, or what is live is not all known here.
+    pub async fn make_check(&self, request: CheckRequest) -> Result<Checked, AppError> {
+        let CheckRequest { catalog, environment, servers, context, dry_run, actor } = request;
+        self.permit(Right::Draft, Object { catalog: catalog.as_ref(), environment: Some(&environment) })?;
+        let names = named_once(&servers)?;
+        let pointer = self.checked_pointer(&environment, catalog.as_ref(), &names).await?;
+        let name = pointer.catalog.clone();
+        self.permit(Right::Draft, Object { catalog: Some(&name), environment: Some(&environment) })?;
+        let settings = self.known_catalog(&name).await?;
+        let live = self.version(&name, pointer.version).await?;
+        let policy = policy_in(&settings, &environment);
+
+        let candidate = offered(&settings, servers).await?;
+        let baseline = self.live_side(&live, &names).await?;
+        let of_tools = baseline.clone();
+        let report = compared(baseline, candidate.clone(), policy.options()).await?;
+        let earlier = if policy.against == Against::Latest {
+            Vec::new()
+        } else {
+            let ever = self.ever_live(&name, Some(&environment)).await?;
+            let older = self.store.versions(&name).await?;
+            let scope = earlier::scope(policy.against, &live, &older, &ever);
+            self.against_earlier(&scope, &candidate, policy.options()).await?
+        };
+        let check = Check {
+            id: 0,
+            digest: digest(
+                &name,
+                &environment,
+                live.version,
+                &context,
+                &candidate,
+                (&report, &earlier),
+                &actor,
+            ),
+            catalog: name,
+            environment,
+            version: live.version,
+            servers: names.into_iter().collect(),
+            context,
+            report,
+            earlier,
+            created_by: actor,
+            created_at: self.now(),
+        };
+        let check = if dry_run { check } else { self.keep_check(check).await? };
+        let mut checked = self.standing_check(check, &live, policy).await?;
+        checked.releases.extend(tool_releases(&of_tools, &checked.check.report));
+        Ok(checked)
+    }
+
+    /// A check, as it stands now.
+    ///
+    /// # Errors
+    /// Where it does not exist.
+    pub async fn get_check(&self, id: i64) -> Result<Checked, AppError> {
+        let Some(check) = self.store.check(id).await? else {
+            return Err(AppError::new(
+                Kind::NotFound,
+                "unknown-check",
+                format!("check `{id}` does not exist"),
+            )
+            .help("the gate of its build shows its number"));
+        };
+        let object = Object { catalog: Some(&check.catalog), environment: Some(&check.environment) };
+        self.permit(Right::Read, object)?;
+        let settings = self.known_catalog(&check.catalog).await?;
+        let live = self.version(&check.catalog, check.version).await?;
+        let policy = policy_in(&settings, &check.environment);
+        self.standing_check(check, &live, policy).await
+    }
+
+    /// Checks, the newest first.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub async fn checks_page(
+        &self,
+        query: &CheckQuery,
+        slice: &Slice<Reverse<i64>>,
+    ) -> Result<Page<CheckRow, Reverse<i64>>, AppError> {
+        let before = slice.after.map(|Reverse(id)| id);
+        let rows = self.store.check_rows(query, before, slice.and_one()).await?;
+        Ok(Page::of(rows, slice.limit, |row| Reverse(row.id)))
+    }
+
+    async fn keep_check(&self, check: Check) -> Result<Check, AppError> {
+        let data = json!({
+            "catalog": check.catalog, "environment": check.environment, "version": check.version,
+            "servers": check.servers, "context": check.context, "digest": check.digest,
+            "verdict": check.report.verdict, "ruleSet": check.report.rule_set,
+        });
+        let event = self.event(&check.created_by, "check.registered", String::new(), data);
+        Ok(self.store.put_check(check, event).await?)
+    }
+
+    /// Where the environment points, for the catalog that is named or the only one that holds one of the servers.
+    async fn checked_pointer(
+        &self,
+        environment: &EnvironmentName,
+        catalog: Option<&CatalogName>,
+        servers: &BTreeSet<ServerName>,
+    ) -> Result<EnvironmentPointer, AppError> {
+        let pointers = match catalog {
+            Some(name) => {
+                self.known_catalog(name).await?;
+                vec![self.live(environment, Some(name)).await?]
+            }
+            None if self.caller().is_some_and(|caller| caller.scope.catalogs.is_some()) => {
+                vec![self.live(environment, None).await?]
+            }
+            None => self.pointers_of(environment).await?,
+        };
+        let (mut fitting, mut missing) = (Vec::new(), None);
+        let several = pointers.len() > 1;
+        for pointer in pointers {
+            let settings = self.known_catalog(&pointer.catalog).await?;
+            let live = self.version(&pointer.catalog, pointer.version).await?;
+            let stranger = servers.iter().find(|server| !holds(&settings, &live, server));
+            match stranger {
+                None => fitting.push(pointer),
+                Some(stranger) => missing = missing.or(Some((stranger.clone(), settings, live))),
+            }
+        }
+        match (fitting.pop(), fitting.is_empty(), missing) {
+            (Some(only), true, _) => Ok(only),
+            (Some(last), false, _) => {
+                fitting.push(last);
+                let names: Vec<String> = fitting.iter().map(|p| format!("`{}`", p.catalog)).collect();
+                let message = format!(
+                    "{} catalogs that are live in `{environment}` hold what is checked",
+                    fitting.len()
+                );
+                Err(AppError::new(Kind::Invalid, "ambiguous-catalog", message)
+                    .help(format!("name one of them as `catalog`: {}", names.join(", "))))
+            }
+            (None, _, Some((server, settings, live))) => {
+                let whose = if several {
+                    format!("no catalog that is live in `{environment}` holds")
+                } else {
+                    format!("catalog `{}` holds no", settings.name)
+                };
+                let message =
+                    format!("{whose} server `{server}`{}", if several { " with the others" } else { "" });
+                let mut known: BTreeSet<&str> = settings.servers.iter().map(|s| s.name.as_str()).collect();
+                known.extend(live.content.members.iter().filter_map(|m| Some(m.server.as_ref()?.as_str())));
+                let known: Vec<&str> = known.into_iter().collect();
+                Err(AppError::new(Kind::NotFound, "server-not-pinned", message).help(format!(
+                    "name it as the catalog does ({}), or have the catalog hold it",
+                    known.join(", ")
+                )))
+            }
+            (None, _, None) => {
+                let message = format!("nothing is live in `{environment}`");
+                Err(AppError::new(Kind::NotFound, "never-promoted", message))
+            }
+        }
+    }
+
+    /// What is live of these servers. All of it has to be known: what is left out would read as new.
+    async fn live_side(&self, live: &Version, servers: &BTreeSet<ServerName>) -> Result<Side, AppError> {
+        let mut narrowed = live.clone();
+        narrowed.content.members.retain(|m| m.server.as_ref().is_some_and(|s| servers.contains(s)));
+        let label = format!("{}@{}", live.catalog, live.version);
+        let side = self.version_side(&label, &narrowed, Unpinned::Refuse).await;
+        side.map_err(|e| match e.code {
+            "no-contracts" | "contract-not-stored" => AppError { kind: Kind::Conflict, ..e },
+            _ => e,
+        })
+    }
+
+    async fn standing_check(
+        &self,
+        check: Check,
+        live: &Version,
+        policy: Policy,
+    ) -> Result<Checked, AppError> {
+        let decisions: Decisions = self.store.decisions(&check.catalog).await?.into_iter().collect();
+        let standing = standing(&check, &policy, &decisions, self.now());
+        let pins = live.content.servers.iter().filter(|pin| check.servers.contains(&pin.server));
+        let releases = pins
+            .filter_map(|pin| {
+                let version = pin.provenance.server_version()?.to_owned();
+                Some(Release { server: pin.server.clone(), tool: None, version })
+            })
+            .collect();
+        Ok(Checked { check, policy, standing, releases })
+    }
+}
+
+/// The policy that a move to an environment is judged by; the catalog's own where the environment demands nothing.
+pub(super) fn policy_in(settings: &Catalog, environment: &EnvironmentName) -> Policy {
+    let demands = settings.environments.get(environment);
+    demands.map_or_else(|| settings.policy.clone(), |demands| demands.over(&settings.policy))
+}
+
+fn holds(settings: &Catalog, live: &Version, server: &ServerName) -> bool {
+    settings.servers.iter().any(|s| s.name == *server)
+        || live.content.members.iter().any(|m| m.server.as_ref() == Some(server))
+}
+
+/// How each change of a check stands, each once.
+fn standing(check: &Check, policy: &Policy, decisions: &Decisions, now: DateTime<Utc>) -> Vec<Standing> {
+    let environment = Some(&check.environment);
+    let open = blockers(policy, check.reports(), decisions, environment, now);
+    let mut seen = BTreeSet::new();
+    let changes = check.findings().filter(|(_, f): &(&ToolReport, &Finding)| seen.insert(&f.fingerprint));
+    changes
+        .map(|(_, finding)| Standing {
+            fingerprint: finding.fingerprint.clone(),
+            blocks: open
+                .iter()
+                .find(|b| b.finding.fingerprint == finding.fingerprint)
+                .map(|b| b.cause.as_str()),
+            decision: decisions.of(&finding.fingerprint, environment, now).cloned(),
+        })
+        .collect()
+}
+
+/// The versions that tools which differ declared of themselves.
+fn tool_releases(baseline: &Side, report: &Report) -> Vec<Release> {
+    let differs = |server: &ServerName, tool: &str| {
+        report.tools.iter().any(|t| t.server == server.as_str() && t.tool == tool)
+    };
+    let all =
+        baseline.servers.iter().flat_map(|(server, contracts)| contracts.iter().map(move |c| (server, c)));
+    all.filter_map(|(server, contract)| {
+        let server = server.clone().filter(|server| differs(server, &contract.name))?;
+        let version = declared::of_tool(contract.tool())?.version;
+        Some(Release { server, tool: Some(contract.name.clone()), version })
+    })
+    .collect()
+}
+
+/// The names of what is checked.
+fn named_once(servers: &[(ServerName, Box<RawValue>)]) -> Result<BTreeSet<ServerName>, AppError> {
+    let refused = |message: String| Err(AppError::new(Kind::Invalid, "bad-servers", message));
+    let mut names = BTreeSet::new();
+    for (name, _) in servers {
+        if !names.insert(name.clone()) {
+            return refused(format!("server `{name}` is given twice"));
+        }
+    }
+    match names.len() {
+        0 => refused("no server is given, so there is nothing to check".to_owned()),
+        1..=MAX_SERVERS => Ok(names),
+        more => refused(format!("{more} servers are given; one check is of {MAX_SERVERS} at most")),
+    }
+}
+
+/// What the build offers of what the catalog holds.
+async fn offered(settings: &Catalog, servers: Vec<(ServerName, Box<RawValue>)>) -> Result<Side, AppError> {
+    let label = match servers.as_slice() {
+        [(only, _)] => format!("the build of {only}"),
+        several => format!("the build of {} servers", several.len()),
+    };
+    let selections: Vec<_> = servers
+        .iter()
+        .map(|(name, _)| settings.servers.iter().find(|s| s.name == *name).map(|s| s.tools.matcher()))
+        .collect();
+    computed(move || {
+        let mut side = Side { label, servers: Vec::new() };
+        for ((name, listing), selection) in servers.into_iter().zip(selections) {
+            let (_, mut contracts) = view::saved(name.as_str(), listing.get())?;
+            contracts.retain(|c: &Contract| selection.as_ref().is_none_or(|s| s.holds(&c.name)));
+            side.servers.push((Some(name), contracts));
+        }
+        Ok::<_, AppError>(side)
+    })
+    .await?
+}
+
+/// Over everything that makes a check this one.
+fn digest(
+    catalog: &CatalogName,
+    environment: &EnvironmentName,
+    version: CatalogVersion,
+    context: &BuildContext,
+    candidate: &Side,
+    (report, earlier): (&Report, &[Report]),
+    actor: &str,
+) -> Digest {
+    let tools = |contracts: &[Contract]| -> Vec<Digest> {
+        contracts.iter().map(|c| c.digests().raw.clone()).collect()
+    };
+    let servers: Vec<_> = candidate.servers.iter().map(|(name, all)| json!([name, tools(all)])).collect();
+    Digest::of(&json!({
+        "catalog": catalog, "environment": environment, "version": version, "context": context, "actor": actor,
+        "servers": servers, "ruleSet": report.rule_set, "assume": report.assumption, "formats": report.formats,
+        "against": earlier.iter().map(|r| &r.baseline).collect::<Vec<_>>(),
+    }))
+}

@@ -1,0 +1,261 @@
+//! Checks of builds: what is refused, what is registered once, and what is decided of it.
+
+use serde_json::{Value, json};
+use toolpact::{
+    access::{Auth, Caller, CallerKind, Role, Scope},
+    app::App,
+};
+
+use crate::{
+    ask::{Ask, answer, get, post, submit},
+    seed,
+};
+
+const CHECKS: &str = "/api/v1/checks";
+const DECISIONS: &str = "/api/v1/catalogs/shop/decisions";
+
+/// A build that offers nothing any more, with these members beside or instead.
+fn build(more: Value) -> Value {
+    let mut body = json!({
+        "environment": "production",
+        "servers": [{"server": "orders", "listing": {"tools": []}}],
+        "context": {"repository": "acme/orders", "commit": "3f9c2d1", "branch": "less", "pullRequest": "42"},
+    });
+    body.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+    body
+}
+
+fn pipeline(owner: &str) -> Caller {
+    Caller {
+        kind: CallerKind::Ci,
+        roles: [Role::Author].into(),
+        auth: Auth::Token("tok-000000000001".to_owned()),
+        ..Caller::local(&format!("ci:{owner}"))
+    }
+}
+
+async fn sent(app: &App, ask: Ask, status: u16) -> Value {
+    let answer = answer(app, ask).await;
+    assert_eq!(answer.status.as_u16(), status, "{}", answer.body);
+    serde_json::from_str(&answer.body).expect("JSON")
+}
+
+fn codes(checked: &Value, member: &str) -> Vec<String> {
+    let standing = checked["standing"].as_array().expect("a list").iter();
+    standing.filter_map(|s| s[member].as_str().map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn a_build_that_breaks_is_green_once_its_changes_are_accepted() {
+    let app = seed::story().await;
+    let ask = || post(CHECKS, build(json!({}))).caller(Some(pipeline("mara")));
+    let first = sent(&app, ask(), 201).await;
+    assert_eq!(first["passes"], false, "{first:#}");
+    assert_eq!((&first["catalog"], &first["version"]), (&json!("shop"), &json!("2026.11.26")));
+    assert!(codes(&first, "blocks").iter().all(|b| b == "open"), "{first:#}");
+    let changes = codes(&first, "change");
+    assert!(!changes.is_empty());
+    let (id, page) = (first["id"].as_i64().expect("a number"), first["page"].as_str().expect("a page"));
+    assert_eq!(page, format!("/checks/{id}"));
+    // Registered once, and noted once.
+    assert_eq!(sent(&app, ask(), 201).await["id"], id);
+    let noted: Vec<_> = app
+        .events(1_000)
+        .await
+        .expect("events")
+        .into_iter()
+        .filter(|e| e.kind == "check.registered")
+        .collect();
+    assert_eq!(noted.len(), 1);
+    assert_eq!(
+        (noted[0].subject.as_str(), noted[0].actor.as_str()),
+        (page.replace("/checks", "check").as_str(), "ci:mara")
+    );
+
+    // Only for production: elsewhere it is as open as before.
+    let decide = json!({
+        "check": id, "changes": changes, "ruling": "accept", "reason": "nobody calls them", "environment": "production",
+    });
+    sent(&app, post(DECISIONS, decide.clone()).caller(Some(pipeline("mara"))), 403).await;
+    sent(&app, post(DECISIONS, decide), 201).await;
+    let again = sent(&app, ask(), 201).await;
+    assert_eq!((&again["passes"], &again["id"]), (&json!(true), &json!(id)), "{again:#}");
+    assert_eq!(sent(&app, get(&format!("{CHECKS}/{id}")), 200).await["passes"], true);
+    let elsewhere = post(CHECKS, build(json!({"environment": "staging", "dryRun": true})));
+    assert_eq!(sent(&app, elsewhere, 200).await["passes"], false);
+    // What is refused later stands in the way again.
+    let reject = json!({"changes": [changes[0]], "ruling": "reject", "reason": "somebody does"});
+    sent(&app, post(DECISIONS, reject), 201).await;
+    let again = sent(&app, ask(), 201).await;
+    assert_eq!((&again["passes"], codes(&again, "blocks")), (&json!(false), vec!["rejected".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_dry_run_leaves_nothing_and_a_change_of_it_cannot_be_decided_on() {
+    let app = seed::story().await;
+    let before = app.events(1_000).await.expect("events").len();
+    let dry = sent(&app, post(CHECKS, build(json!({"dryRun": true}))), 200).await;
+    assert!(dry.get("id").is_none() && dry.get("page").is_none(), "{dry:#}");
+    assert_eq!(app.events(1_000).await.expect("events").len(), before);
+    assert_eq!(sent(&app, get(CHECKS), 200).await["items"], json!([]));
+    // A build that offers what is live changes nothing.
+    let live = sent(&app, get("/api/v1/environments/production/catalog?format=mcp"), 200).await;
+    let same = json!({"dryRun": true, "servers": [{"server": "orders", "listing": live}]});
+    let same = sent(&app, post(CHECKS, build(same)), 200).await;
+    assert_eq!((&same["passes"], &same["standing"]), (&json!(true), &json!([])), "{same:#}");
+}
+
+#[tokio::test]
+async fn checks_are_found_by_where_they_came_from() {
+    let app = seed::story().await;
+    for (branch, commit) in [("main", "a1"), ("main", "a2"), ("other", "a3")] {
+        let context = json!({"repository": "acme/orders", "branch": branch, "commit": commit});
+        sent(&app, post(CHECKS, build(json!({"context": context}))), 201).await;
+    }
+    for (query, expected) in [
+        ("", vec!["a3", "a2", "a1"]),
+        ("?branch=main", vec!["a2", "a1"]),
+        ("?repository=acme/orders&branch=other&environment=production&catalog=shop", vec!["a3"]),
+        ("?repository=acme/mail", vec![]),
+        ("?limit=1", vec!["a3"]),
+    ] {
+        let page = sent(&app, get(&format!("{CHECKS}{query}")), 200).await;
+        let commits: Vec<_> = page["items"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|c| c["context"]["commit"].clone())
+            .collect();
+        assert_eq!(commits, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_cannot_be_made_says_why() {
+    let app = seed::story().await;
+    let server = |name: &str| json!({"server": name, "listing": {"tools": []}});
+    for (more, status, code) in [
+        (json!({"environment": "prodution"}), 404, "unknown-environment"),
+        (json!({"catalog": "shpo"}), 404, "unknown-catalog"),
+        (json!({"servers": [server("order")]}), 404, "server-not-pinned"),
+        (json!({"servers": [server("orders"), server("mail")]}), 404, "server-not-pinned"),
+        (json!({"servers": []}), 400, "bad-servers"),
+        (json!({"servers": [server("orders"), server("orders")]}), 400, "bad-servers"),
+        (json!({"servers": [{"server": "orders", "listing": {}}]}), 400, "not-a-tools-list"),
+        (
+            json!({"servers": [{"server": "orders", "listing": {"tools": [], "nextCursor": "2"}}]}),
+            400,
+            "one-page",
+        ),
+        (json!({"context": {"branch": "a\nb"}}), 400, "invalid-body"),
+        (json!({"context": {"branch": "x".repeat(401)}}), 400, "invalid-body"),
+        (json!({"context": {"author": "ann"}}), 400, "invalid-body"),
+    ] {
+        let refused = sent(&app, post(CHECKS, build(more.clone())), status).await;
+        assert_eq!(refused["code"], code, "{more}: {refused:#}");
+    }
+    assert_eq!(sent(&app, get("/api/v1/checks/77"), 404).await["code"], "unknown-check");
+    let known = sent(&app, post(CHECKS, build(json!({}))), 201).await["id"].clone();
+    for (more, status, code) in [
+        (json!({"check": 77, "changes": ["012345"]}), 404, "unknown-check"),
+        (json!({"check": known, "changes": ["0123456789ab"]}), 404, "unknown-change"),
+        (json!({"check": known, "changes": []}), 400, "no-change"),
+        (json!({"check": known, "rule": "tool-removed"}), 400, "invalid-body"),
+    ] {
+        let mut body = json!({"ruling": "accept", "reason": "x"});
+        body.as_object_mut().expect("one").extend(more.as_object().cloned().unwrap_or_default());
+        let refused = sent(&app, post(DECISIONS, body), status).await;
+        assert_eq!(refused["code"], code, "{more}: {refused:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_pipeline_checks_within_its_scope_and_no_agent_or_viewer_decides() {
+    let app = seed::story().await;
+    let scoped = |catalog: Option<&str>, environment: Option<&str>| Caller {
+        scope: Scope {
+            catalogs: catalog.map(|c| [seed::name(c)].into()),
+            environments: environment.map(|e| [seed::name(e)].into()),
+        },
+        ..pipeline("mara")
+    };
+    for (caller, more, status) in [
+        (scoped(Some("shop"), None), json!({"catalog": "shop"}), 201),
+        (scoped(Some("other"), None), json!({"catalog": "shop"}), 403),
+        (scoped(None, Some("staging")), json!({}), 403),
+        (scoped(None, Some("production")), json!({}), 201),
+        (Caller { roles: [Role::Viewer].into(), ..pipeline("mara") }, json!({}), 403),
+        (Caller { kind: CallerKind::Agent, ..pipeline("mara") }, json!({}), 201),
+    ] {
+        let about = format!("{caller:?}");
+        let got = answer(&app, post(CHECKS, build(more)).caller(Some(caller))).await;
+        assert_eq!(got.status.as_u16(), status, "{about}: {}", got.body);
+    }
+    // What lies outside of a scope is not told.
+    let id = sent(&app, post(CHECKS, build(json!({}))), 201).await["id"].clone();
+    for path in [format!("{CHECKS}/{id}"), format!("/checks/{id}")] {
+        for (caller, status) in [(scoped(Some("other"), None), 403), (scoped(Some("shop"), None), 200)] {
+            assert_eq!(answer(&app, get(&path).caller(Some(caller))).await.status.as_u16(), status, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_had_a_change_checked_does_not_accept_it_where_others_have_to() {
+    let app = seed::story().await;
+    let settings = json!({"policy": {"approvals": 1}, "environments": [], "servers": [{"name": "orders"}]});
+    let etag = answer(&app, get("/api/v1/catalogs/shop")).await.header("etag").to_owned();
+    let put = crate::ask::put("/api/v1/catalogs/shop", settings).header("if-match", &etag);
+    sent(&app, put, 200).await;
+    let check = sent(&app, post(CHECKS, build(json!({}))).caller(Some(pipeline("mara"))), 201).await;
+    let changes = codes(&check, "change");
+    for named in [json!({"check": check["id"], "changes": changes}), json!({"changes": changes})] {
+        for (who, ruling, status) in
+            [("mara", "accept", 422), ("mara", "reject", 201), ("ann", "accept", 201)]
+        {
+            // Accepted before, a change is known by that, whoever had it checked.
+            if named.get("check").is_none() && who == "mara" && ruling == "accept" {
+                continue;
+            }
+            let mut body = json!({"ruling": ruling, "reason": "because"});
+            body.as_object_mut().expect("one").extend(named.as_object().cloned().unwrap_or_default());
+            let got = sent(&app, post(DECISIONS, body).by(who), status).await;
+            assert!(status == 201 || got["code"] == "own-check", "{got:#}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_page_of_a_check_shows_the_proof_and_takes_the_decision() {
+    let app = seed::story().await;
+    let checked = sent(&app, post(CHECKS, build(json!({}))), 201).await;
+    let path = checked["page"].as_str().expect("a page").to_owned();
+    let page = answer(&app, get(&path)).await;
+    for says in ["acme/orders", "less", "3f9c2d1", "stands in the way", "2026.11.26", "Decide on this change"]
+    {
+        assert!(page.body.contains(says), "no {says} in {}", page.body);
+    }
+    let chosen: Vec<String> = codes(&checked, "change")
+        .iter()
+        .map(|change| format!("change-{}", change.trim_start_matches("sha256:")))
+        .collect();
+    let mut fields: Vec<(&str, &str)> = chosen.iter().map(|name| (name.as_str(), "on")).collect();
+    fields.extend([("ruling", "accept"), ("where", "here"), ("reason", "")]);
+    let decide = format!("{path}/decide");
+    let again = answer(&app, submit(&decide, &fields)).await;
+    assert_eq!(again.status.as_u16(), 400, "{}", again.body);
+    assert!(again.body.contains("reason is empty"), "{}", again.body);
+    let mut viewer = Caller::local("eve");
+    viewer.roles = [Role::Viewer].into();
+    let looked = answer(&app, get(&path).caller(Some(viewer.clone()))).await;
+    assert!(looked.body.contains("You may look, not decide"), "{}", looked.body);
+    fields.pop();
+    fields.push(("reason", "nobody calls them"));
+    assert_eq!(answer(&app, submit(&decide, &fields).caller(Some(viewer))).await.status.as_u16(), 403);
+    assert_eq!(answer(&app, submit(&decide, &fields)).await.header("location"), path);
+    let page = answer(&app, get(&path)).await;
+    for says in ["Nothing stands in the way.", "nobody calls them", "for production alone"] {
+        assert!(page.body.contains(says), "no {says} in {}", page.body);
+    }
+    assert_eq!(sent(&app, get(&format!("/api/v1{path}")), 200).await["passes"], true);
+}
