@@ -8,6 +8,7 @@ mod approve;
 mod audit;
 mod backup;
 mod calls;
+mod can_i_promote;
 mod changelog;
 mod completions;
 mod config;
@@ -44,6 +45,7 @@ mod rules;
 mod self_test;
 mod serve;
 mod servers;
+mod service;
 mod show;
 mod side;
 mod snapshot;
@@ -166,6 +168,7 @@ enum Command {
     Apply(apply::Args),
     Export(export::Args),
     // Move.
+    CanIPromote(can_i_promote::Args),
     Promote(promote::Args),
     Rollback(rollback::Args),
     Release(release::Args),
@@ -274,6 +277,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
         Command::Reject(args) => reject::run(args, context),
         Command::Apply(args) => apply::run(args, context),
         Command::Export(args) => export::run(args, context),
+        Command::CanIPromote(args) => can_i_promote::run(args, context),
         Command::Promote(args) => promote::run(args, context),
         Command::Rollback(args) => rollback::run(args, context),
         Command::Release(args) => release::run(args, context),

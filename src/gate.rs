@@ -14,7 +14,7 @@ pub mod settings;
 pub mod waiver;
 
 pub use declared::{Declared, VersionCheck};
-pub use judge::{Blocked, Grounds, Judgement, Standing, judge};
+pub use judge::{Blocked, Grounds, Judgement, Standing, judge, judged_elsewhere};
 pub use lock::{Lock, LockError, LockedServer, LockedTool};
 pub use policy::Policy;
 pub use settings::Settings;

@@ -21,6 +21,7 @@ pub mod snapshot;
 
 // The shells: where the core meets the world. They do not know each other.
 pub mod reach;
+pub mod remote;
 
 pub mod config;
 pub mod deliver;

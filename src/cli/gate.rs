@@ -1,5 +1,8 @@
 //! `gate`: passes or blocks a candidate. The one command that CI needs.
 
+mod build;
+mod remote;
+
 use std::{env, io::IsTerminal, path::Path};
 
 use clap::ValueEnum;
@@ -24,8 +27,11 @@ use crate::{
         tree::{self, Failed, Place, Target, Tree, Tried},
     },
     diff::{Calls, Level, Side},
-    gate::{Grounds, Judgement, Lock, Policy, judge, policy},
-    name::ServerName,
+    gate::{
+        Grounds, Judgement, Lock, Policy, judge, policy,
+        settings::{OnUnreachable, schema},
+    },
+    name::{CatalogName, EnvironmentName, ServerName},
     snapshot::Evidence,
 };
 
@@ -38,6 +44,7 @@ use crate::{
                             toolpact gate [OPTIONS] -- COMMAND [ARGS]…\n       \
                             toolpact gate [OPTIONS] --url URL [--header KEY=VALUE]…\n       \
                             toolpact gate [OPTIONS] --file FILE\n       \
+                            toolpact gate --service URL --environment NAME [OPTIONS] …\n       \
                             toolpact gate --baseline FILE-or-REF [OPTIONS] …")]
 pub(super) struct Args {
     /// What callers rely on, where it is not the lockfile: a file, an environment, `catalog@VERSION`, `server@latest` or
@@ -82,10 +89,60 @@ pub(super) struct Args {
     /// Print the JSON Schema of the JSON report, and judge nothing.
     #[arg(long)]
     schema: bool,
+    /// Print the JSON Schema of toolpact.yaml, for editors, and judge nothing.
+    #[arg(long, conflicts_with = "schema")]
+    settings_schema: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
     #[command(flatten)]
     calls: calls::Args,
     #[command(flatten)]
     source: source::Args,
+}
+
+/// The service that judges.
+#[derive(clap::Args)]
+#[group(skip)]
+struct RemoteArgs {
+    /// The service that holds the build against what is live, and registers that as a check; TOOLPACT_TOKEN, or the file that
+    /// TOOLPACT_TOKEN_FILE names, holds the token. Default: what `toolpact.yaml` says.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["baseline", "offline"])]
+    service: Option<String>,
+    /// Against what is live where.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["baseline", "offline"])]
+    environment: Option<EnvironmentName>,
+    /// The catalog, where several that are live there hold the servers.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["baseline", "offline"])]
+    catalog: Option<CatalogName>,
+    /// Register no check; there is no page to decide on then.
+    #[arg(long, conflicts_with_all = ["baseline", "offline"])]
+    dry_run: bool,
+    /// What is done where the service cannot be reached. Default: what `toolpact.yaml` says, otherwise `fail-closed`.
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["baseline", "offline"])]
+    on_unreachable: Option<Unreachable>,
+    /// Judge by the lockfile, though `toolpact.yaml` names a service.
+    #[arg(long)]
+    offline: bool,
+    #[command(flatten)]
+    build: build::Args,
+}
+
+/// What is done where the service cannot be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Unreachable {
+    /// The gate could not run.
+    FailClosed,
+    /// The lockfile judges, and the answer says so.
+    UseLockfile,
+}
+
+impl From<Unreachable> for OnUnreachable {
+    fn from(unreachable: Unreachable) -> Self {
+        match unreachable {
+            Unreachable::FailClosed => Self::FailClosed,
+            Unreachable::UseLockfile => Self::UseLockfile,
+        }
+    }
 }
 
 /// A level that may block. `compatible` is none: it would block every change.
@@ -115,6 +172,9 @@ impl Blocking {
 pub(super) fn run(args: &Args, context: &Context) -> Result<Answer, AppError> {
     if args.schema {
         return Ok(told::json::SCHEMA.to_owned().into());
+    }
+    if args.settings_schema {
+        return super::render::json::document(&schema::schema()).map(Answer::from);
     }
     let stdout = args.stdout()?;
     let told = match judged(args, context) {
@@ -193,6 +253,12 @@ impl Args {
         written
     }
 
+    /// What was tried, its witnesses written as was asked.
+    fn shown(&self, mut tried: Tried) -> Tried {
+        tried.judgement = tried.judgement.map(|j| Judgement { report: self.witness.apply(j.report), ..j });
+        tried
+    }
+
     /// The policy, with what was said on the command line.
     fn over(&self, mut policy: Policy) -> Policy {
         if let Some(assume) = self.assume {
@@ -220,9 +286,10 @@ fn judged(args: &Args, context: &Context) -> Result<Told, AppError> {
     // What is at hand first: a mistake in it should not cost the start of a server.
     let calls = args.calls.read()?;
     let tree = Tree::open(Path::new("."), args.config.as_deref())?;
-    match &args.baseline {
-        Some(baseline) => against(args, baseline, &tree, chosen, calls, context),
-        None => locked(args, &tree, chosen, &calls),
+    match (&args.baseline, remote::settings(args, &tree)?) {
+        (Some(baseline), _) => against(args, baseline, &tree, chosen, calls, context),
+        (None, Some(service)) => remote::checked(args, &tree, chosen, &calls, &service),
+        (None, None) => locked(args, &tree, chosen, &calls),
     }
 }
 
@@ -247,9 +314,8 @@ fn locked(args: &Args, tree: &Tree, chosen: Option<Chosen>, calls: &Calls) -> Re
     tree::against(&lock, &label, &names)?;
     let answers = asked(tree, targets)?;
     let policy = args.over(tree.settings.policy.clone());
-    let mut tried = tree::tried(&lock, &label, answers, &policy, &tree.settings.waivers, calls, today());
-    tried.judgement = tried.judgement.map(|j| Judgement { report: args.witness.apply(j.report), ..j });
-    Ok(Told::of(tried, Baseline::Lock(label, lock), args.explain))
+    let tried = tree::tried(&lock, &label, answers, &policy, &tree.settings.waivers, calls, today());
+    Ok(Told::of(args.shown(tried), Baseline::Lock(label, lock), args.explain))
 }
 
 /// What is to be asked: what the command line names, or what the tree does.

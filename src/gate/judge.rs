@@ -64,13 +64,27 @@ pub enum Standing {
         /// The version.
         version: String,
     },
+    /// It would block, and somebody accepted it at the service.
+    Accepted {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// It blocks, for somebody rejected it at the service.
+    Rejected {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl Standing {
     /// Whether it stands in the way.
     #[must_use]
     pub fn blocks(&self) -> bool {
-        matches!(self, Self::Blocks | Self::Expired { .. } | Self::TooSoon { .. })
+        matches!(self, Self::Blocks | Self::Expired { .. } | Self::TooSoon { .. } | Self::Rejected { .. })
     }
 }
 
@@ -112,6 +126,27 @@ pub const VERSION_TOO_LOW: &str = "version-too-low";
 #[must_use]
 pub fn judge(report: Report, grounds: Grounds, today: NaiveDate) -> Judgement {
     let report = grounds.policy.relevelled(report);
+    counted(report, grounds, |grounds, tool, finding| grounds.standing(tool, finding, today))
+}
+
+/// A report of which somebody else said how each finding stands: the service, by what was decided there. Of the grounds only
+/// the versions count beside.
+#[must_use]
+pub fn judged_elsewhere(
+    report: Report,
+    grounds: Grounds,
+    standing: &BTreeMap<Digest, Standing>,
+) -> Judgement {
+    counted(report, grounds, |_, _, finding| {
+        standing.get(&finding.fingerprint).cloned().unwrap_or(Standing::Passes)
+    })
+}
+
+fn counted(
+    report: Report,
+    grounds: Grounds,
+    stands: impl Fn(&Grounds, &ToolReport, &Finding) -> Standing,
+) -> Judgement {
     let mut standing = BTreeMap::new();
     let mut blocked: Option<Blocked> = None;
     let mut blocking = 0;
@@ -120,7 +155,7 @@ pub fn judge(report: Report, grounds: Grounds, today: NaiveDate) -> Judgement {
         for (used, waiver) in used.iter_mut().zip(&grounds.waivers) {
             *used |= waiver.is_of(&finding.fingerprint);
         }
-        let stands = grounds.standing(tool, finding, today);
+        let stands = stands(&grounds, tool, finding);
         if stands == Standing::Passes {
             continue;
         }

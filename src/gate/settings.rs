@@ -1,5 +1,7 @@
 //! `toolpact.yaml`: what a repository says of its gate. Strictly read: an unknown key is a mistake with a place.
 
+pub mod schema;
+
 use chrono::NaiveDate;
 
 use super::{
@@ -17,7 +19,7 @@ use crate::{
         suggest::did_you_mean,
     },
     diff::{Assumption, Formats, Level, Surface, rules},
-    name::{InvalidName, ServerName},
+    name::{CatalogName, EnvironmentName, InvalidName, ServerName},
 };
 
 /// What it is called.
@@ -34,6 +36,45 @@ pub struct Settings {
     pub policy: Policy,
     /// What may pass for a while.
     pub waivers: Vec<Waiver>,
+    /// The service that judges, where one does.
+    pub service: Option<Service>,
+}
+
+/// The service that judges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// Its URL.
+    pub url: String,
+    /// Against what is live where.
+    pub environment: EnvironmentName,
+    /// The catalog, where several that are live there hold the servers.
+    pub catalog: Option<CatalogName>,
+    /// What is done where it cannot be reached.
+    pub on_unreachable: OnUnreachable,
+}
+
+/// What is done where the service cannot be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnUnreachable {
+    /// The gate could not run.
+    #[default]
+    FailClosed,
+    /// The lockfile judges, and the answer says so.
+    UseLockfile,
+}
+
+impl OnUnreachable {
+    /// Every word.
+    pub const ALL: [Self; 2] = [Self::FailClosed, Self::UseLockfile];
+
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FailClosed => "fail-closed",
+            Self::UseLockfile => "use-lockfile",
+        }
+    }
 }
 
 /// A server of the repository.
@@ -56,7 +97,8 @@ pub enum Found {
     File(String),
 }
 
-const TOP: [&str; 4] = ["lockfile", "servers", "policy", "waivers"];
+const TOP: [&str; 5] = ["lockfile", "servers", "policy", "waivers", "service"];
+const SERVICE: [&str; 4] = ["url", "environment", "catalog", "on-unreachable"];
 const SERVER: [&str; 2] = ["file", "version"];
 const POLICY: [&str; 6] = ["assume", "formats", "fail-on", "rules", "declared-version", "deprecation-days"];
 const RULE: [&str; 6] = ["rule", "server", "tools", "surface", "at", "level"];
@@ -82,6 +124,19 @@ fn settings(root: &At<'_>) -> Result<Settings, Fault> {
         servers: top.get("servers").map(|at| servers(&at)).transpose()?.unwrap_or_default(),
         policy: top.get("policy").map(|at| policy_of(&at)).transpose()?.unwrap_or_default(),
         waivers: top.get("waivers").map(|at| waivers(&at)).transpose()?.unwrap_or_default(),
+        service: top.get("service").map(|at| service(&at)).transpose()?,
+    })
+}
+
+fn service(at: &At<'_>) -> Result<Service, Fault> {
+    let fields = at.fields("a service", &SERVICE)?;
+    let unreachable =
+        fields.get("on-unreachable").map(|at| at.word(&OnUnreachable::ALL, OnUnreachable::as_str));
+    Ok(Service {
+        url: fields.need("url")?.text("a URL such as https://toolpact.example.com")?.to_owned(),
+        environment: fields.need("environment")?.parse("an environment's name")?,
+        catalog: fields.get("catalog").map(|at| at.parse("a catalog's name")).transpose()?,
+        on_unreachable: unreachable.transpose()?.unwrap_or_default(),
     })
 }
 

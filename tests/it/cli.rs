@@ -14,6 +14,7 @@ mod lock;
 mod memory;
 mod oauth;
 mod prune;
+mod remote;
 mod reports;
 mod serve;
 mod story;

@@ -245,3 +245,71 @@ fn a_lockfile_is_read_as_it_was_written() {
     assert_eq!(written.lines().nth(line - 1), Some("tool \"a\""));
     assert!(written.is_ascii() || written.contains('\u{1f600}'));
 }
+
+#[test]
+fn the_schema_of_the_settings_takes_what_the_reader_takes() {
+    let schema = settings::schema::schema();
+    jsonschema::meta::validate(&schema).unwrap_or_else(|e| panic!("{e}"));
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    // No key of either is unknown to the other.
+    assert!(!has_nothing(&schema), "a key has no schema");
+    let waiver = |more: &str| format!("waivers: [{{fingerprint: 7b1b6f4b7635, reason: r, {more}}}]");
+    for (text, good) in [
+        ("", true),
+        ("{}", true),
+        ("lockfile: a.lock", true),
+        ("lockfile: [a]", false),
+        ("lokfile: a", false),
+        ("servers: {a: {command: [node, b.js], env: {A: b}, cwd: c, version: package.json}}", true),
+        ("servers: {a: {url: 'https://h.example/mcp', headers: {A: '${A}'}}}", true),
+        ("servers: {a: {file: tools.json}}", true),
+        ("servers: {a: {}}", false),
+        ("servers: {a: {file: tools.json, url: 'https://h.example/mcp'}}", false),
+        ("servers: {a: {command: []}}", false),
+        ("servers: {-a: {file: tools.json}}", false),
+        ("servers: {a: {file: tools.json, port: 1}}", false),
+        ("policy: {assume: strict, formats: assert, declared-version: allow, deprecation-days: 90}", true),
+        ("policy: {assume: lax}", false),
+        ("policy: {formats: maybe}", false),
+        ("policy: {declared-version: maybe}", false),
+        ("policy: {deprecation-days: -1}", false),
+        ("policy: {deprecation-days: soon}", false),
+        ("policy: {fail-on: none}", true),
+        ("policy: {fail-on: compatible}", false),
+        ("policy: {fail-on: {default: undecided, presentation: risky, output: none}}", true),
+        ("policy: {fail-on: {outputs: none}}", false),
+        ("policy: {rules: [{rule: description-changed, tools: [\"a*\"], level: compatible}]}", true),
+        ("policy: {rules: [{rule: no-such, level: risky}]}", false),
+        ("policy: {rules: [{level: risky}]}", false),
+        ("policy: {rules: [{surface: output}]}", false),
+        ("policy: {rules: [{at: '/properties/**', surface: input, server: a, level: breaking}]}", true),
+        (&waiver("expires: 2027-01-31, owner: o"), true),
+        (&waiver("owner: o"), false),
+        (&waiver("expires: soon"), false),
+        ("waivers: [{fingerprint: 7b1b, reason: r, expires: 2027-01-31}]", false),
+        ("waivers: [{fingerprint: 7b1b6f4b7635, reason: ' ', expires: 2027-01-31}]", false),
+        (
+            "service: {url: 'https://h.example', environment: production, catalog: a, on-unreachable: use-lockfile}",
+            true,
+        ),
+        ("service: {url: 'https://h.example', environment: production}", true),
+        ("service: {url: 'https://h.example'}", false),
+        ("service: {environment: production}", false),
+        ("service: {url: 'https://h.example', environment: production, on-unreachable: pass}", false),
+    ] {
+        let value: Value = serde_yaml::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let read = settings::read(text);
+        assert_eq!((read.is_ok(), validator.is_valid(&value)), (good, good), "{text}: {read:?}");
+    }
+}
+
+/// Whether something in a schema is allowed to nobody.
+fn has_nothing(schema: &Value) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties.clone().any(|(_, value)| *value == Value::Bool(false))
+        || match schema {
+            Value::Object(members) => members.values().any(has_nothing),
+            Value::Array(items) => items.iter().any(has_nothing),
+            _ => false,
+        }
+}

@@ -34,6 +34,8 @@ pub struct Listed {
     pub evidence: Evidence,
     /// The version that it declares.
     pub declared: Option<Declared>,
+    /// The version that it says itself, wherever its tree declares one.
+    pub said: Option<Declared>,
 }
 
 /// A server that could not be asked.
@@ -121,13 +123,14 @@ fn listed(
     contracts: Vec<Contract>,
 ) -> Result<Listed, AppError> {
     let of_info = info(server_info, "version");
+    let said = of_info.clone().map(|version| Declared { version, place: manifest::SAID.to_owned() });
     let declared = manifest::declared(&tree.folder, &target, of_info)?;
     let named = || named.as_deref().and_then(ServerName::adapted);
     let name = target.name.clone().or_else(named).or_else(|| "server".parse().ok()).ok_or_else(|| {
         AppError::new(Kind::Invalid, "no-name", format!("`{label}` has no name"))
             .help("give it one with `--server NAME`")
     })?;
-    Ok(Listed { name, target, label, tools, contracts, evidence: Evidence::default(), declared })
+    Ok(Listed { name, target, label, tools, contracts, evidence: Evidence::default(), declared, said })
 }
 
 /// A member of `serverInfo` that is a text of ordinary length.

@@ -8,6 +8,9 @@ use crate::{
     gate::Declared,
 };
 
+/// The place of what a server says of itself.
+pub(super) const SAID: &str = "serverInfo";
+
 /// The files in which it is looked for, in this order.
 const MANIFESTS: [&str; 3] = ["package.json", "pyproject.toml", "Cargo.toml"];
 
@@ -33,7 +36,7 @@ pub(super) fn declared(
         let version = version_in(folder, path)?;
         Some(Declared { version, place: (*path).to_owned() })
     });
-    Ok(own.or_else(|| Some(Declared { version: of_info?, place: "serverInfo".to_owned() })))
+    Ok(own.or_else(|| Some(Declared { version: of_info?, place: SAID.to_owned() })))
 }
 
 /// The version that a manifest declares; nothing where it is none that can be read, or leaves it to a tool.

@@ -20,7 +20,7 @@ use crate::{
     cli::{exit, exit_code},
     diff::Finding,
     gate::{Blocked, Judgement, Lock, Standing},
-    name::ServerName,
+    name::{EnvironmentName, ServerName},
     snapshot::Evidence,
 };
 
@@ -57,6 +57,22 @@ pub(in crate::cli) struct Told {
     pub(in crate::cli) at: Baseline,
     /// Tell why a rule matters beside what it found.
     pub(in crate::cli) explain: bool,
+    /// Which service was asked, where one was.
+    pub(in crate::cli) service: Option<Asked>,
+}
+
+/// A service that was asked.
+pub(in crate::cli) struct Asked {
+    /// Its URL.
+    pub(in crate::cli) url: String,
+    /// Against what is live where.
+    pub(in crate::cli) environment: EnvironmentName,
+    /// The number of the check, and where it is reviewed; nothing where none was registered.
+    pub(in crate::cli) check: Option<i64>,
+    /// See [`Self::check`].
+    pub(in crate::cli) link: Option<String>,
+    /// Why it could not be reached, where the lockfile judged instead.
+    pub(in crate::cli) unreachable: Option<String>,
 }
 
 /// Where the baseline is, for whoever points at a line of it.
@@ -90,7 +106,7 @@ impl Told {
     /// What was tried.
     pub(in crate::cli) fn of(tried: Tried, at: Baseline, explain: bool) -> Self {
         let Tried { judgement, failed, evidence, outdated } = tried;
-        Self { judgement, failed, evidence, outdated, at, explain }
+        Self { judgement, failed, evidence, outdated, at, explain, service: None }
     }
 
     /// Nothing could be judged.
@@ -102,6 +118,7 @@ impl Told {
             outdated: Vec::new(),
             at: Baseline::Elsewhere(baseline.to_owned()),
             explain: false,
+            service: None,
         }
     }
 

@@ -21,6 +21,9 @@ pub(in crate::cli) fn annotations(told: &Told) -> String {
             _ = writeln!(out, "::{word} file={path},line={line},title={title}::{}", data(message));
         }
     };
+    if let Some(cause) = told.service.as_ref().and_then(|s| s.unreachable.as_ref()) {
+        command(1, 1, "gate", &format!("the service could not be reached, judged by the lockfile: {cause}"));
+    }
     for failed in &told.failed {
         command(0, 1, &format!("gate {}", failed_server(failed)), &failed.error.message);
     }

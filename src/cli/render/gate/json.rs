@@ -3,13 +3,14 @@
 
 use serde::Serialize;
 
-use super::{Baseline, Told, failed_server};
+use super::{Asked, Baseline, Told, failed_server};
 use crate::{
     app::{AppError, tree::Failed},
     cli::render::json,
     diff::Report,
     gate::{Blocked, Policy, Standing, VersionCheck, Waiver},
     json::Digest,
+    name::EnvironmentName,
 };
 
 /// The version of the form. A member more is no new version; one that goes, or means something else, is.
@@ -35,8 +36,32 @@ struct Document<'a> {
     versions: &'a [VersionCheck],
     unused_waivers: &'a [Waiver],
     failed: Vec<Failure<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service: Option<Service<'a>>,
     #[serde(flatten)]
     report: Option<&'a Report>,
+}
+
+/// The service that was asked.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Service<'a> {
+    url: &'a str,
+    environment: &'a EnvironmentName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<&'a str>,
+    /// Where the lockfile judged instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreachable: Option<&'a str>,
+}
+
+impl<'a> Service<'a> {
+    fn of(asked: &'a Asked) -> Self {
+        let Asked { url, environment, check, link, unreachable } = asked;
+        Self { url, environment, check: *check, page: link.as_deref(), unreachable: unreachable.as_deref() }
+    }
 }
 
 #[derive(Serialize)]
@@ -85,6 +110,7 @@ pub(super) fn report(told: &Told) -> Result<String, AppError> {
         versions: judged.map_or(&[], |j| &j.grounds.versions),
         unused_waivers: judged.map_or(&[], |j| &j.unused),
         failed: told.failed.iter().map(Failure::of).collect(),
+        service: told.service.as_ref().map(Service::of),
         report: judged.map(|j| &j.report),
     })
 }

@@ -60,7 +60,13 @@ fn status(finding: &crate::diff::Finding, standing: &Standing) -> TestCaseStatus
         Standing::Versioned { version } => {
             skipped(format!("the declared version {} says it", safe::word(version)))
         }
-        Standing::Blocks | Standing::Expired { .. } | Standing::TooSoon { .. } => {
+        Standing::Accepted { by, reason } => {
+            skipped(format!("accepted by {}: {}", safe::word(by), safe::word(reason)))
+        }
+        Standing::Blocks
+        | Standing::Expired { .. }
+        | Standing::TooSoon { .. }
+        | Standing::Rejected { .. } => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_type(finding.rule.as_str()).set_message(message);
             if let Some(witness) = &finding.witness {

@@ -29,6 +29,16 @@ pub(super) fn report(told: &Told) -> String {
         }
         out.push('\n');
     }
+    if let Some(service) = &told.service {
+        if let Some(cause) = &service.unreachable {
+            let (place, cause) = (code(&service.url), sentence(cause));
+            _ = write!(out, "\n- **service not reached** {place}: {cause}; judged by the lockfile instead\n");
+        }
+        // The one link: ours, and escaped as all else.
+        if let Some(link) = service.link.as_ref().filter(|_| !told.is_silent()) {
+            _ = write!(out, "\n<a href=\"{}\">Review these changes</a>\n", escaped(link, false));
+        }
+    }
     let Some(judgement) = told.judgement.as_ref().filter(|_| !told.is_silent()) else { return out };
     let all: Vec<_> = judgement.findings().collect();
     let (open, folded) = all.split_at(all.len().min(OPEN));
@@ -66,6 +76,8 @@ fn item(out: &mut String, tool: &ToolReport, finding: &Finding, standing: &Stand
         Standing::Announced { since } => format!("announced since {since}"),
         Standing::TooSoon { since, from } => format!("announced since {since}, it may come from {from} on"),
         Standing::Versioned { version } => format!("allowed by the declared version {version}"),
+        Standing::Accepted { by, reason } => format!("accepted by {by}: {reason}"),
+        Standing::Rejected { by, reason } => format!("rejected by {by}: {reason}"),
     };
     if !said.is_empty() {
         _ = write!(out, "<br>{}", sentence(&said));

@@ -180,7 +180,12 @@ fn result(
         Standing::Waived { waiver } => Some(format!("waived until {}: {}", waiver.expires, waiver.reason)),
         Standing::Announced { since } => Some(format!("announced since {since}")),
         Standing::Versioned { version } => Some(format!("the declared version {version} says it")),
-        Standing::Passes | Standing::Blocks | Standing::Expired { .. } | Standing::TooSoon { .. } => None,
+        Standing::Accepted { by, reason } => Some(format!("accepted by {by}: {reason}")),
+        Standing::Passes
+        | Standing::Blocks
+        | Standing::Expired { .. }
+        | Standing::TooSoon { .. }
+        | Standing::Rejected { .. } => None,
     };
     let path = [tool.server.as_str(), tool.tool.as_str(), finding.surface.as_str()].join("/");
     Found {

@@ -22,6 +22,13 @@ pub(in crate::cli) fn gate(told: &Told, style: Style) -> String {
             _ = write!(out, "listing: `{}` left the protocol\n{left}\n", safe::word(label));
         }
     }
+    if let Some((service, cause)) = told.service.as_ref().and_then(|s| Some((s, s.unreachable.as_ref()?))) {
+        let (url, cause) = (safe::word(&service.url), safe::line(cause, 300));
+        _ = writeln!(
+            out,
+            "note: service `{url}` could not be reached: {cause}; judged by the lockfile instead"
+        );
+    }
     if !told.is_silent() {
         for failed in &told.failed {
             out.push_str(&error(&failed.error));
@@ -102,6 +109,13 @@ fn beside(judgement: &Judgement, tool: &ToolReport, finding: &Finding, standing:
         Standing::Versioned { version } => {
             row("allowed", format!("by the declared version {}", safe::word(version)))
         }
+        Standing::Accepted { by, reason } => {
+            row("accepted", format!("by {}: {}", safe::word(by), safe::word(reason)))
+        }
+        Standing::Rejected { by, reason } => {
+            row("change", short(finding));
+            row("rejected", format!("by {}: {}", safe::word(by), safe::word(reason)));
+        }
     }
     beside
 }
@@ -115,9 +129,15 @@ fn next(out: &mut String, told: &Told, judgement: &Judgement) {
     let accept = match &told.at {
         Baseline::Lock(path, _) => format!("`toolpact lock --update` takes it into {}", safe::word(path)),
         Baseline::File(path) => format!("write {} anew", safe::word(path)),
-        Baseline::Elsewhere(_) => "have it reviewed".to_owned(),
+        Baseline::Elsewhere(_) => match told.service.as_ref().and_then(|s| s.link.as_ref()) {
+            Some(link) => format!("have it accepted at {}", safe::word(link)),
+            None => "have it reviewed".to_owned(),
+        },
     };
     if judgement.blocked.is_none() {
+        if let Some(link) = told.service.as_ref().and_then(|s| s.link.as_ref()) {
+            _ = writeln!(out, "check: {}", safe::word(link));
+        }
         if !told.outdated.is_empty() && matches!(told.at, Baseline::Lock(..)) {
             _ = writeln!(out, "next: {accept}");
         }
@@ -136,8 +156,16 @@ fn next(out: &mut String, told: &Told, judgement: &Judgement) {
     }
 }
 
-/// The last line.
+/// The last line. Where another judged than was asked, it says so.
 pub(in crate::cli) fn decision(told: &Told, style: Style) -> String {
+    let line = decided(told, style);
+    match told.service.as_ref().filter(|service| service.unreachable.is_some()) {
+        Some(_) => format!("{}; by the lockfile, for the service could not be reached\n", line.trim_end()),
+        None => line,
+    }
+}
+
+fn decided(told: &Told, style: Style) -> String {
     if let Some((judgement, blocked)) = told.judgement.as_ref().and_then(|j| Some((j, j.blocked.as_ref()?))) {
         let more = match judgement.blocking.saturating_sub(1) {
             0 => String::new(),
