@@ -148,7 +148,7 @@ enum Command {
     Snapshot(snapshot::Args),
     Watch(watch::Args),
     Diff(diff::Args),
-    Gate(gate::Args),
+    Gate(Box<gate::Args>),
     Lock(lock::Args),
     Changelog(changelog::Args),
     Lint(lint::Args),

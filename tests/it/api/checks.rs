@@ -30,7 +30,7 @@ fn pipeline(owner: &str) -> Caller {
         kind: CallerKind::Ci,
         roles: [Role::Author].into(),
         auth: Auth::Token("tok-000000000001".to_owned()),
-        ..Caller::local(&format!("ci:{owner}"))
+        ..Caller::local(format!("ci:{owner}"))
     }
 }
 
