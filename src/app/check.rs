@@ -17,13 +17,14 @@ use crate::{
 };
 
 /// Lists a server and reads the contracts of its tools. `label` names it to readers; the evidence tells where it left
-/// the protocol without hindering the listing.
+/// the protocol without hindering the listing. Last comes the version that the server says of itself.
 ///
 /// # Errors
 /// [`Kind::Unavailable`] where the listing did not end well, with its evidence, or a tool has no contract: what a live
 /// server answers is never the caller's mistake.
-pub async fn list_side(label: &str, source: &Source) -> Result<(Side, Evidence), AppError> {
-    let Listing { outcome, evidence, tools, .. } = mcp::list_tools(source, &Limits::default()).await;
+pub async fn list_side(label: &str, source: &Source) -> Result<(Side, Evidence, Option<String>), AppError> {
+    let Listing { outcome, evidence, tools, provenance, .. } =
+        mcp::list_tools(source, &Limits::default()).await;
     if outcome != Outcome::Ok {
         return Err(failed_listing(label, outcome, evidence));
     }
@@ -31,7 +32,8 @@ pub async fn list_side(label: &str, source: &Source) -> Result<(Side, Evidence),
         AppError::new(Kind::Unavailable, "malformed-tool", format!("server `{label}`: {e}"))
             .help("no host can call such a tool; repair it in the server")
     })?;
-    Ok((Side { label: label.to_owned(), servers: vec![(None, contracts)] }, evidence))
+    let version = provenance.server_version().map(str::to_owned);
+    Ok((Side { label: label.to_owned(), servers: vec![(None, contracts)] }, evidence, version))
 }
 
 /// The failure that a listing without a good end is to whoever wanted the list.
@@ -96,6 +98,45 @@ impl App {
             policies.extend(self.store.catalog(name).await?.map(|catalog| catalog.policy));
         }
         Ok(policies.into_iter().reduce(Policy::and).unwrap_or_default())
+    }
+
+    /// The versions that servers declared of themselves in what a reference names: in its snapshot, or in those that the
+    /// versions of catalogs pin.
+    ///
+    /// # Errors
+    /// Where the database fails. What names nothing declares nothing.
+    pub async fn declared_in(&self, reference: &str) -> Result<Vec<(ServerName, String)>, AppError> {
+        let mut pins = Vec::new();
+        match reference.split_once('@') {
+            Some((name, what)) if self.names_a_catalog(name, what).await? => {
+                let Ok(name) = name.parse::<CatalogName>() else { return Ok(Vec::new()) };
+                let version = match what.parse::<CatalogVersion>() {
+                    Ok(number) => self.store.version(&name, number).await?,
+                    Err(_) => self.store.latest_version(&name).await?,
+                };
+                pins.extend(version.into_iter().flat_map(|v| v.content.servers));
+            }
+            Some(_) => {
+                let Some((server, digest)) = self.snapshot_named(reference).await? else {
+                    return Ok(Vec::new());
+                };
+                let snapshot = self.store.snapshot(&server, &digest).await?;
+                let version = snapshot.and_then(|s| s.provenance.server_version().map(str::to_owned));
+                return Ok(version.map(|version| (server, version)).into_iter().collect());
+            }
+            None => {
+                let Ok(name) = reference.parse::<EnvironmentName>() else { return Ok(Vec::new()) };
+                for pointer in self.store.pointers().await?.into_iter().filter(|p| p.environment == name) {
+                    let version = self.store.version(&pointer.catalog, pointer.version).await?;
+                    pins.extend(version.into_iter().flat_map(|v| v.content.servers));
+                }
+            }
+        }
+        let declared = |pin: crate::catalog::ServerPin| {
+            let version = pin.provenance.server_version()?.to_owned();
+            Some((pin.server, version))
+        };
+        Ok(pins.into_iter().filter_map(declared).collect())
     }
 
     /// Whether [`App::side`] takes this for a catalog: a server and a catalog may have the same name.

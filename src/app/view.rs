@@ -407,6 +407,18 @@ pub fn file_side(label: &str, text: &str) -> Result<Side, AppError> {
     Ok(Side { label: label.to_owned(), servers: vec![(server, contracts)] })
 }
 
+/// The same, with the version that the server says of itself there.
+///
+/// # Errors
+/// As [`file_side`].
+pub fn file_release(label: &str, text: &str) -> Result<(Side, Option<String>), AppError> {
+    let (saved, contracts) = saved(label, text)?;
+    let version =
+        saved.server_info.as_ref().and_then(|info| info.get("version")?.as_str().map(str::to_owned));
+    let server = saved.server.and_then(|s| s.parse().ok());
+    Ok((Side { label: label.to_owned(), servers: vec![(server, contracts)] }, version))
+}
+
 /// A saved `tools/list` answer as a listing that ended `ok`, to be recorded.
 ///
 /// # Errors

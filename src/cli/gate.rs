@@ -28,7 +28,8 @@ use crate::{
     },
     diff::{Calls, Level, Side},
     gate::{
-        Grounds, Judgement, Lock, Policy, judge, policy,
+        Declared, Grounds, Judgement, Lock, Policy, declared, judge,
+        policy::{self, DeclaredVersion},
         settings::{OnUnreachable, schema},
     },
     name::{CatalogName, EnvironmentName, ServerName},
@@ -361,7 +362,7 @@ pub(super) fn asked(
     block_on(async { Ok(tree::ask(tree, targets).await) })
 }
 
-/// One server against a baseline that is no lockfile.
+/// One server against a baseline that was named.
 fn against(
     args: &Args,
     baseline: &str,
@@ -372,9 +373,10 @@ fn against(
 ) -> Result<Told, AppError> {
     // What is wrong with the candidate is told before a database is opened.
     let target = if chosen.is_none() { Some(only_target(args, tree)?) } else { None };
-    let (side, grounds) = grounds(args, baseline, tree, context)?;
+    let side::Release { side, versions, announced } = side::release(baseline, context)?;
+    let grounds = Grounds { announced, ..grounds(args, baseline, tree, context)? };
     let side = check::of_server(side, args.server.as_ref())?;
-    let (mut candidate, evidence) = match (&chosen, target) {
+    let Candidate { side: mut candidate, evidence, declared, said } = match (&chosen, target) {
         (Some(chosen), _) => candidate(chosen, args.server.as_ref())?,
         (None, Some(target)) => found(tree, target)?,
         (None, None) => args.source.required().and_then(|chosen| candidate(&chosen, None))?,
@@ -384,7 +386,25 @@ fn against(
     }
     let label = candidate.label.clone();
     let offline = side::offline(baseline) && matches!(chosen, Some(Chosen::File(_)));
+    let of_tools = (declared::of_tools(&side), declared::of_tools(&candidate));
+    // Like is held against like: a lockfile has what the tree declared, all others what the server said of itself.
+    let (whose, version) = match side::named(baseline) {
+        Named::File(path) if versions.iter().any(|(name, _)| name.is_some()) || path.ends_with(".lock") => {
+            (side.servers.first().and_then(|(name, _)| name.clone()), declared)
+        }
+        Named::File(_) => (None, said),
+        Named::Reference(_) => (side.servers.first().and_then(|(name, _)| name.clone()), said),
+    };
+    let was = versions.into_iter().find(|(name, _)| *name == whose).map(|(_, version)| version);
     let report = side::diffed(side, candidate, grounds.policy.options(), calls, offline)?;
+    let versions = match grounds.policy.declared_version {
+        DeclaredVersion::Off => Vec::new(),
+        DeclaredVersion::Tell | DeclaredVersion::Require | DeclaredVersion::Allow => {
+            let (before, now) = &of_tools;
+            declared::of_server(&report, (was.as_deref(), version.as_ref()), (before, now))
+        }
+    };
+    let grounds = Grounds { versions, ..grounds };
     let judgement = judge(args.witness.apply(report), grounds, today());
     let at = match side::named(baseline) {
         Named::File(path) => Baseline::File(side::label(path).to_owned()),
@@ -399,18 +419,29 @@ fn against(
     Ok(Told::of(tried, at, args.explain))
 }
 
-/// What callers rely on, and what blocks. What the database holds stands under the policy of its catalog alone: a repository
-/// does not soften what production demands.
-fn grounds(args: &Args, baseline: &str, tree: &Tree, context: &Context) -> Result<(Side, Grounds), AppError> {
-    let side = side::read(baseline, context)?;
+/// What blocks. What the database holds stands under the policy of its catalog alone: a repository does not soften what
+/// production demands, but for asking more of the versions that its servers declare.
+fn grounds(args: &Args, baseline: &str, tree: &Tree, context: &Context) -> Result<Grounds, AppError> {
     let (policy, waivers) = match side::named(baseline) {
         Named::File(_) => (tree.settings.policy.clone(), tree.settings.waivers.clone()),
         Named::Reference(reference) => {
             let policy = context.with_app(Access::Read, async |app| app.policy_of(reference).await)?;
-            (policy.into(), Vec::new())
+            let declared_version = tree.settings.policy.declared_version.hardened();
+            (Policy { declared_version, ..policy.into() }, Vec::new())
         }
     };
-    Ok((side, Grounds { policy: args.over(policy), waivers, ..Grounds::default() }))
+    Ok(Grounds { policy: args.over(policy), waivers, ..Grounds::default() })
+}
+
+/// What is held against a baseline.
+struct Candidate {
+    side: Side,
+    /// How its listing went.
+    evidence: Evidence,
+    /// The version that its tree declares.
+    declared: Option<Declared>,
+    /// The version that it says itself.
+    said: Option<Declared>,
 }
 
 /// The one server of the tree that a baseline of one server is held against.
@@ -429,23 +460,29 @@ fn only_target(args: &Args, tree: &Tree) -> Result<Target, AppError> {
 }
 
 /// The same, listed.
-fn found(tree: &Tree, target: Target) -> Result<(Side, Evidence), AppError> {
+fn found(tree: &Tree, target: Target) -> Result<Candidate, AppError> {
     let listed = asked(tree, vec![target])?.pop();
     let listed = listed.unwrap_or_else(|| {
         let error = AppError::new(Kind::Internal, "internal", "nobody was asked");
         Err(Failed { name: None, error: Box::new(error) })
     });
-    let listed = listed.map_err(|failed| *failed.error)?;
-    Ok((Side { label: listed.label, servers: vec![(None, listed.contracts)] }, listed.evidence))
+    let tree::Listed { label, contracts, evidence, declared, said, .. } =
+        listed.map_err(|failed| *failed.error)?;
+    Ok(Candidate { side: Side { label, servers: vec![(None, contracts)] }, evidence, declared, said })
 }
 
 /// What is judged, and how its listing went.
-fn candidate(source: &Chosen, server: Option<&ServerName>) -> Result<(Side, Evidence), AppError> {
-    match source {
-        Chosen::File(path) => Ok((side::file(path)?, Evidence::default())),
+fn candidate(source: &Chosen, server: Option<&ServerName>) -> Result<Candidate, AppError> {
+    let (side, evidence, version) = match source {
+        Chosen::File(path) => {
+            let side::Release { side, mut versions, .. } = side::file_release(path)?;
+            (side, Evidence::default(), versions.pop().map(|(_, version)| version))
+        }
         Chosen::Live(source) => {
             let label = server.map_or_else(|| source::label(source), ToString::to_string);
-            block_on(check::list_side(&label, source))
+            block_on(check::list_side(&label, source))?
         }
-    }
+    };
+    let said = version.map(|version| Declared { version, place: "serverInfo".to_owned() });
+    Ok(Candidate { side, evidence, declared: said.clone(), said })
 }

@@ -61,6 +61,7 @@ fn listed(args: &Args, context: &Context) -> Result<(Side, Evidence), AppError> 
     }
     match args.source.required()? {
         Chosen::File(path) => Ok((side::file(&path)?, Evidence::default())),
-        Chosen::Live(source) => block_on(check::list_side(&source::label(&source), &source)),
+        Chosen::Live(source) => block_on(check::list_side(&source::label(&source), &source))
+            .map(|(side, evidence, _)| (side, evidence)),
     }
 }

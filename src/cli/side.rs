@@ -10,6 +10,8 @@ use super::context::{Access, Context, block_on};
 use crate::{
     app::{AppError, Kind, check, tree, view},
     diff::{Calls, Options, Report, Side, diff_with_calls},
+    gate::judge::{Announced, announced},
+    name::ServerName,
     snapshot::{Listing, MAX_FILE_BYTES},
 };
 
@@ -112,6 +114,44 @@ pub(super) fn file(path: &str) -> Result<Side, AppError> {
         return Ok(tree::read_lock(label(path), &text)?.side(label(path)));
     }
     view::file_side(label(path), &text)
+}
+
+/// A side with what is declared and announced in it.
+pub(super) struct Release {
+    /// The side.
+    pub(super) side: Side,
+    /// The version of each server that declares one; of a saved answer, which names none, that of its only one.
+    pub(super) versions: Vec<(Option<ServerName>, String)>,
+    /// What a lockfile says was announced to go.
+    pub(super) announced: Announced,
+}
+
+/// Reads one side with that.
+pub(super) fn release(text: &str, context: &Context) -> Result<Release, AppError> {
+    match named(text) {
+        Named::File(path) => {
+            file_release(path).map_err(|e| if e.code == NO_FILE { e.help(FORMS) } else { e })
+        }
+        Named::Reference(reference) => {
+            let side = read(text, context)?;
+            let versions = context.with_app(Access::Read, async |app| app.declared_in(reference).await)?;
+            let versions = versions.into_iter().map(|(server, version)| (Some(server), version)).collect();
+            Ok(Release { side, versions, announced: Announced::new() })
+        }
+    }
+}
+
+/// The same of a saved answer or a lockfile.
+pub(super) fn file_release(path: &str) -> Result<Release, AppError> {
+    let text = text(path)?;
+    if !crate::gate::lock::is_one(&text) {
+        let (side, version) = view::file_release(label(path), &text)?;
+        let versions = version.map(|version| (None, version)).into_iter().collect();
+        return Ok(Release { side, versions, announced: Announced::new() });
+    }
+    let lock = tree::read_lock(label(path), &text)?;
+    let versions = lock.servers.iter().filter_map(|s| Some((Some(s.name.clone()), s.version.clone()?)));
+    Ok(Release { side: lock.side(label(path)), versions: versions.collect(), announced: announced(&lock) })
 }
 
 /// Reads a saved answer to be recorded.

@@ -1,10 +1,12 @@
 //! Declared versions: what a server or a tool says its version is, and what it had to be after what changed.
 
+use std::collections::BTreeMap;
+
 use semver::Version;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::diff::Bump;
+use crate::diff::{Bump, Report, Side};
 
 /// A version that somebody declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +82,34 @@ fn read(text: &str) -> Option<Version> {
     let text = text.strip_prefix(['v', 'V']).unwrap_or(text);
     let parse = |text: &str| Version::parse(text).ok();
     parse(text).or_else(|| parse(&format!("{text}.0"))).or_else(|| parse(&format!("{text}.0.0")))
+}
+
+/// The versions that tools of a side declare of themselves, by tool.
+#[must_use]
+pub fn of_tools(side: &Side) -> BTreeMap<String, Declared> {
+    let contracts = side.servers.iter().flat_map(|(_, contracts)| contracts);
+    contracts.filter_map(|c| Some((c.name.clone(), of_tool(c.tool())?))).collect()
+}
+
+/// The versions of one server and of its tools, before and now, held against what changed.
+#[must_use]
+pub fn of_server(
+    report: &Report,
+    (was, declared): (Option<&str>, Option<&Declared>),
+    (before, now): (&BTreeMap<String, Declared>, &BTreeMap<String, Declared>),
+) -> Vec<VersionCheck> {
+    let server = report.tools.first().map_or("", |tool| tool.server.as_str());
+    let mut checks = Vec::new();
+    if let (Some(was), Some(declared)) = (was, declared) {
+        checks.extend(check(server, None, was, declared, report.required_bump));
+    }
+    for changed in &report.tools {
+        if let (Some(was), Some(now)) = (before.get(&changed.tool), now.get(&changed.tool)) {
+            let tool = Some(changed.tool.as_str());
+            checks.extend(check(server, tool, &was.version, now, changed.required_bump));
+        }
+    }
+    checks
 }
 
 /// The version that a tool declares in its `_meta`: `version`, or a name of somebody's own for it (`com.example/version`).

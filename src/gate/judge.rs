@@ -24,7 +24,7 @@ pub struct Grounds {
     /// What may pass for a while.
     pub waivers: Vec<Waiver>,
     /// What was announced to go and since when: the places of each tool, by server and tool.
-    pub announced: BTreeMap<(String, String), BTreeMap<String, NaiveDate>>,
+    pub announced: Announced,
     /// What versions are declared.
     pub versions: Vec<VersionCheck>,
 }
@@ -236,9 +236,12 @@ impl Grounds {
     }
 }
 
+/// What was announced to go and since when: the places of each tool, by server and tool.
+pub type Announced = BTreeMap<(String, String), BTreeMap<String, NaiveDate>>;
+
 /// What a lockfile says was announced.
 #[must_use]
-pub fn announced(lock: &Lock) -> BTreeMap<(String, String), BTreeMap<String, NaiveDate>> {
+pub fn announced(lock: &Lock) -> Announced {
     let tools = lock.servers.iter().flat_map(|s| s.tools.iter().map(move |t| (s, t)));
     tools
         .filter(|(_, tool)| !tool.announced.is_empty())

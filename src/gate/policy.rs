@@ -94,6 +94,15 @@ impl DeclaredVersion {
         }
     }
 
+    /// The same where another says what blocks: that a raised major lets breaks pass is theirs to say.
+    #[must_use]
+    pub fn hardened(self) -> Self {
+        match self {
+            Self::Allow => Self::Require,
+            Self::Off | Self::Tell | Self::Require => self,
+        }
+    }
+
     /// Whether a version that is too low blocks.
     #[must_use]
     pub fn blocks(self) -> bool {

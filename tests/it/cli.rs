@@ -23,6 +23,7 @@ mod tls;
 #[cfg(feature = "otel")]
 mod traces;
 mod upkeep;
+mod versions;
 mod watch;
 mod webhooks;
 

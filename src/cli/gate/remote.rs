@@ -192,11 +192,7 @@ fn tried(tree: &Tree, answers: Vec<Result<Listed, Failed>>, answered: Answered) 
         ..catalog::Policy::default()
     }
     .into();
-    policy.declared_version = match tree.settings.policy.declared_version {
-        // That a raised major lets breaks pass is the environment's to say.
-        DeclaredVersion::Allow => DeclaredVersion::Require,
-        other => other,
-    };
+    policy.declared_version = tree.settings.policy.declared_version.hardened();
     let (mut listed, mut failed) = (Vec::new(), Vec::new());
     for answer in answers {
         match answer {
