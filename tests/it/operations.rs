@@ -194,5 +194,5 @@ fn the_example_of_a_configuration_is_one() {
     user.run(&["config", "print", "--config", "c.yaml"]).code(0);
     user.file("c.yaml", EXAMPLE);
     user.run(&["config", "print", "--config", "c.yaml"]).code(0);
-    assert!(UNIT.contains("Type=exec"), "it does not speak to systemd, so systemd must not wait for it");
+    assert!(UNIT.contains("Type=notify"), "it tells systemd when it is ready");
 }
