@@ -312,8 +312,11 @@ impl App {
         match self.store.catalog(name).await? {
             Some(catalog) => Ok(catalog),
             None => {
+                let scope = self.caller().and_then(|caller| caller.scope.catalogs.as_ref());
+                // What there is outside of a scope is not told.
+                let told = |c: &Catalog| scope.is_none_or(|within| within.contains(&c.name));
                 let known: Vec<String> =
-                    self.store.catalogs().await?.into_iter().map(|c| c.name.into()).collect();
+                    self.store.catalogs().await?.into_iter().filter(told).map(|c| c.name.into()).collect();
                 Err(AppError::unknown("catalog", "unknown-catalog", name.as_str(), &known))
             }
         }
@@ -325,7 +328,10 @@ impl App {
             return Ok(self.known_catalog(name).await?.name);
         }
         if let Some(catalogs) = self.caller().and_then(|caller| caller.scope.catalogs.as_ref()) {
-            // What there is outside of a scope is not told.
+            // What there is outside of a scope is not told, nor does it make the only one within doubtful.
+            if let (Some(only), 1) = (catalogs.first(), catalogs.len()) {
+                return Ok(only.clone());
+            }
             let names: Vec<&str> = catalogs.iter().map(CatalogName::as_str).collect();
             return Err(AppError::new(Kind::Invalid, "catalog-needed", "a catalog has to be named")
                 .help(format!("name one of your scope: {}", names.join(", "))));

@@ -51,10 +51,9 @@ impl App {
     ) -> Result<EnvironmentPointer, AppError> {
         // What lies outside of a scope is neither told nor counted.
         self.permit(Right::Read, Object { catalog, environment: Some(environment) })?;
-        if catalog.is_none() && self.caller().is_some_and(|caller| caller.scope.catalogs.is_some()) {
-            self.chosen_catalog(None).await?;
-        }
-        let pointer = self.live_pointer(environment, catalog).await?;
+        let scoped = self.caller().is_some_and(|caller| caller.scope.catalogs.is_some());
+        let chosen = if scoped && catalog.is_none() { Some(self.chosen_catalog(None).await?) } else { None };
+        let pointer = self.live_pointer(environment, catalog.or(chosen.as_ref())).await?;
         self.permit_reading(&pointer)?;
         Ok(pointer)
     }
@@ -76,10 +75,12 @@ impl App {
             return Ok(pointer);
         }
         let mut pointers = self.pointers_of(environment).await?;
+        pointers.retain(|pointer| self.permit_reading(pointer).is_ok());
         match (catalog, pointers.len()) {
             (Some(catalog), _) => {
                 let message = format!("catalog `{catalog}` was never live in environment `{environment}`");
-                Err(AppError::new(Kind::NotFound, "never-promoted", message).help(names(&pointers)))
+                let error = AppError::new(Kind::NotFound, "never-promoted", message);
+                Err(if pointers.is_empty() { error } else { error.help(names(&pointers)) })
             }
             (None, 1) => Ok(pointers.swap_remove(0)),
             (None, several) => {

@@ -54,7 +54,7 @@ impl Events {
     fn href(event: &Event) -> Option<String> {
         let (kind, name) = event.subject.split_once('/')?;
         // Names that we gave ourselves have no characters that a path would need to escape.
-        let known = matches!(kind, "server" | "catalog" | "environment");
+        let known = matches!(kind, "server" | "catalog" | "environment" | "check");
         (known && name.parse::<crate::name::ServerName>().is_ok()).then(|| format!("/{kind}s/{name}"))
     }
 

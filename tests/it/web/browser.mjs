@@ -385,10 +385,30 @@ async function pages(page, most) {
   return [...found.values()];
 }
 
+// Registers the check of a build that changes and takes away what is live somewhere, as its pipeline would.
+async function registered(page) {
+  await page.goto(base);
+  const status = await page.evaluate(async () => {
+    const read = async (path) => (await fetch(`/api/v1/${path}`)).json();
+    const [at] = (await read("environments")).items;
+    const live = `environments/${at.environment}/catalog?catalog=${at.catalog}`;
+    const [{ server }] = (await read(live)).members;
+    const { tools } = await read(`${live}&format=mcp&server=${server}`);
+    const words = tools[0].description;
+    const build = tools.slice(0, -1).map((tool) => ({ ...tool, description: `${tool.description} ${words}`, inputSchema: { ...tool.inputSchema, required: [words] } }));
+    const context = { repository: words.slice(0, 100), branch: words.slice(0, 100), commit: "3f9c2d1", pullRequest: "42" };
+    const body = JSON.stringify({ environment: at.environment, catalog: at.catalog, servers: [{ server, listing: { tools: build } }], context });
+    return (await fetch("/api/v1/checks", { method: "POST", headers: { "content-type": "application/json" }, body })).status;
+  });
+  if (status !== 201) fail(`a check is answered with ${status}`);
+}
+
 async function hostile(browser) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await signedIn(context);
+  await registered(page);
   const all = await pages(page, 400);
+  if (!all.includes("checks/1")) fail("no page leads to the check");
   for (const path of all) {
     await page.goto(base + path);
     await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
@@ -417,7 +437,9 @@ async function narrow(page, path) {
 
 async function looks(browser) {
   const first = await browser.newContext();
-  const all = ["login", ...(await pages(await signedIn(first), 60))];
+  const visitor = await signedIn(first);
+  await registered(visitor);
+  const all = ["login", ...(await pages(visitor, 60))];
   await first.close();
   for (const colorScheme of ["light", "dark"]) {
     for (const [width, height] of [[1280, 900], [390, 844]]) {
