@@ -559,11 +559,11 @@ pub struct Event {
     pub actor: String,
     /// What: `snapshot.recorded`, `catalog.applied`, `draft.created`, `draft.approved`, `draft.rejected`,
     /// `draft.superseded`, `draft.edited`, `draft.endorsed` (an approval that makes no version), `draft.commented`,
-    /// `change.decided`, `version.imported`, `server.registered`, `server.removed`, `server.split-view`,
+    /// `change.decided`, `check.registered`, `version.imported`, `server.registered`, `server.removed`, `server.split-view`,
     /// `environment.promoted`, `environment.rolled-back`, `environment.hold-released`, `environment.frozen`,
     /// `environment.unfrozen`, `store.pruned`.
     pub kind: String,
-    /// The object it happened to: `server/github`, `catalog/orders`, `environment/production`.
+    /// The object it happened to: `server/github`, `catalog/orders`, `environment/production`, `check/7`.
     pub subject: String,
     /// The particulars.
     pub data: Value,
