@@ -390,3 +390,29 @@ async fn a_form_that_cannot_be_read_is_refused() {
     );
     refused(&app, unknown, StatusCode::NOT_FOUND, &["Not found"]).await;
 }
+
+#[tokio::test]
+async fn a_check_of_a_build_is_a_page_like_any_other() {
+    let app = seed::story().await;
+    let tools = serde_json::json!([
+        {"name": "<b>bold</b>", "description": "</form><script>alert(1)</script>", "inputSchema": {"type": "object"}},
+    ]);
+    let build = serde_json::json!({
+        "environment": "production", "servers": [{"server": "orders", "listing": tools}],
+        "context": {"repository": "<i>acme</i>", "branch": "\"><script>"},
+    });
+    let made = answer(&app, crate::ask::post("/api/v1/checks", build)).await;
+    assert_eq!(made.status, StatusCode::CREATED, "{}", made.body);
+    let page = answer(&app, get("/checks/1")).await;
+    assert_eq!(page.status, StatusCode::OK);
+    check("/checks/1", &page);
+    assert!(!page.body.contains("<script>alert") && !page.body.contains("<i>acme"), "{}", page.body);
+    assert!(page.body.contains("change-"), "its changes can be chosen");
+    let decide = |fields: &[(&str, &str)]| submit("/checks/1/decide", fields);
+    let all = &[("ruling", "accept"), ("where", "here"), ("reason", "because")];
+    refused(&app, decide(all), StatusCode::BAD_REQUEST, &["change is named"]).await;
+    let elsewhere = &[("ruling", "accept"), ("where", "nowhere"), ("reason", "because")];
+    refused(&app, decide(elsewhere), StatusCode::BAD_REQUEST, &["where it counts"]).await;
+    refused(&app, decide(&[("ruling", "shrug")]), StatusCode::BAD_REQUEST, &["what is decided"]).await;
+    refused(&app, get("/checks/77"), StatusCode::NOT_FOUND, &["does not exist"]).await;
+}
