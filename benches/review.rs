@@ -77,17 +77,16 @@ fn main() {
         let draft = app.get_draft(&is("shop"), 2).await.expect("a draft formed");
         println!("{} tools, {} changes", draft.content.members.len(), draft.report.findings().count());
 
+        let token = load::token(&app).await;
         let mut first = Vec::new();
         for _ in 0..5 {
             // Nothing is kept of one that begins.
             let app = App::open(place, Arc::new(SystemClock)).await.expect("opened");
-            let token = load::token(&app).await;
             let served = load::served(move |bound| load::whole(app, bound));
             let mut client = load::Client::connect(served).await;
             asked(&mut client, &token, "/catalogs/shop/drafts/2").await;
             first.push(asked(&mut client, &token, "/catalogs/shop/drafts/2?assume=strict").await);
         }
-        let token = load::token(&app).await;
         let served = load::served(move |bound| load::whole(app, bound));
         let mut client = load::Client::connect(served).await;
         let (mut plain, mut strict) = (Vec::new(), Vec::new());
