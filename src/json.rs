@@ -294,6 +294,12 @@ fn significant(token: &str) -> Option<(bool, String, i64)> {
 #[serde(try_from = "String", into = "String")]
 pub struct Digest(String);
 
+/// The SHA-256 of bytes as they stand, where nobody reads it.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
 impl Digest {
     /// The digest of a value's canonical form.
     #[must_use]
@@ -310,16 +316,16 @@ impl Digest {
     /// The digest of bytes as they stand.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        Self::written(&Sha256::digest(bytes))
+        Self::written(&sha256(bytes))
     }
 
     fn written(hash: &[u8]) -> Self {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = Vec::with_capacity("sha256:".len() + 2 * hash.len());
-        text.extend_from_slice(b"sha256:");
-        for byte in hash {
-            text.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-        }
+        const KIND: &[u8] = b"sha256:";
+        let mut text = vec![0; KIND.len() + 2 * hash.len()];
+        let (kind, digits) = text.split_at_mut(KIND.len());
+        kind.copy_from_slice(KIND);
+        // Quicker than digit by digit, and there is room for all.
+        _ = hex::encode_to_slice(hash, digits);
         Self(String::from_utf8(text).unwrap_or_default())
     }
 

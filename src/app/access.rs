@@ -22,7 +22,7 @@ use super::{App, AppError, Kind};
 pub use crate::access::{Auth, Caller, CallerKind, Lacks, Object, Refusal, Right, Role, Scope};
 use crate::{
     catalog::event::Origin,
-    json::Digest,
+    json::sha256,
     name::{CatalogName, EnvironmentName},
     store::{Owned, Session, Token},
 };
@@ -59,10 +59,10 @@ impl By {
     }
 }
 
-/// Callers that were looked up a moment ago, by the digest of what they showed.
+/// Callers that were looked up a moment ago, by the SHA-256 of what they showed.
 #[derive(Default)]
 pub(super) struct Known {
-    table: Mutex<HashMap<Digest, Remembered>>,
+    table: Mutex<HashMap<[u8; 32], Remembered>>,
     /// Grows when something is taken back: what was read before is not remembered any more.
     forgotten: AtomicU64,
 }
@@ -71,7 +71,7 @@ pub(super) struct Known {
 type Remembered = (DateTime<Utc>, Arc<Caller>);
 
 impl Known {
-    fn get(&self, digest: &Digest, now: DateTime<Utc>) -> Option<Arc<Caller>> {
+    fn get(&self, digest: &[u8; 32], now: DateTime<Utc>) -> Option<Arc<Caller>> {
         let known = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(digest).filter(|(until, _)| now < *until).map(|(_, caller)| Arc::clone(caller))
     }
@@ -82,7 +82,7 @@ impl Known {
     }
 
     /// Remembers a caller who was looked up after so much was taken back.
-    fn put(&self, forgotten: u64, digest: Digest, until: DateTime<Utc>, caller: &Arc<Caller>) {
+    fn put(&self, forgotten: u64, digest: [u8; 32], until: DateTime<Utc>, caller: &Arc<Caller>) {
         let mut known = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         if self.forgotten() != forgotten {
             return;
@@ -127,8 +127,8 @@ impl App {
     /// Where the store fails.
     pub async fn authenticate(&self, secret: &str) -> Result<Option<Arc<Caller>>, AppError> {
         let Some(digest) = crate::access::token::digest(secret) else { return Ok(None) };
-        let now = self.now();
-        if let Some(caller) = self.known.get(&digest, now) {
+        let (now, shown) = (self.now(), sha256(secret.as_bytes()));
+        if let Some(caller) = self.known.get(&shown, now) {
             return Ok(Some(caller));
         }
         let forgotten = self.known.forgotten();
@@ -142,7 +142,7 @@ impl App {
         }
         let until = token.expires_at.map_or(now + REMEMBERED, |end| end.min(now + REMEMBERED));
         let caller = Arc::new(holder(token, Auth::Token));
-        self.known.put(forgotten, digest, until, &caller);
+        self.known.put(forgotten, shown, until, &caller);
         Ok(Some(caller))
     }
 
@@ -150,7 +150,7 @@ impl App {
     #[must_use]
     pub fn remembered(&self, secret: &str) -> Option<Arc<Caller>> {
         // Only of what is a token was a caller remembered, so its checksum is not asked for again.
-        self.known.get(&Digest::of_bytes(secret.as_bytes()), self.now())
+        self.known.get(&sha256(secret.as_bytes()), self.now())
     }
 
     /// Refuses what the caller may not do to this.

@@ -249,7 +249,7 @@ impl App {
                 known.extend(live.content.members.iter().filter_map(|m| Some(m.server.as_ref()?.as_str())));
                 let known: Vec<&str> = known.into_iter().collect();
                 Err(AppError::new(Kind::NotFound, "server-not-pinned", message).help(format!(
-                    "name it as the catalog does ({}), or have the catalog hold it",
+                    "name it as the catalog does ({}; a gate takes `--server`), or have the catalog hold it",
                     known.join(", ")
                 )))
             }

@@ -94,7 +94,7 @@ impl AppError {
     }
 
     /// `name` is none of the `known`.
-    pub(super) fn unknown(what: &'static str, code: &'static str, name: &str, known: &[String]) -> Self {
+    pub(crate) fn unknown(what: &'static str, code: &'static str, name: &str, known: &[String]) -> Self {
         let hint = did_you_mean(name, known.iter().map(String::as_str));
         let help = match known {
             [] => format!("there is no {what} yet"),

@@ -309,7 +309,7 @@ fn locked(args: &Args, tree: &Tree, chosen: Option<Chosen>, calls: &Calls) -> Re
     let lock = tree::read_lock(&label, &text.ok_or_else(|| tree::no_lock(&path))?)?;
     let mut targets = targets(args, tree, &lock, chosen)?;
     if let Some(name) = &args.server {
-        targets.retain(|t| t.name.as_ref() == Some(name));
+        targets = of_name(targets, name)?;
     }
     let names: Vec<_> = targets.iter().map(|t| (t.name.clone(), t.origin.clone())).collect();
     tree::against(&lock, &label, &names)?;
@@ -317,6 +317,17 @@ fn locked(args: &Args, tree: &Tree, chosen: Option<Chosen>, calls: &Calls) -> Re
     let policy = args.over(tree.settings.policy.clone());
     let tried = tree::tried(&lock, &label, answers, &policy, &tree.settings.waivers, calls, today());
     Ok(Told::of(args.shown(tried), Baseline::Lock(label, lock), args.explain))
+}
+
+/// The one of this name. Nothing that is not there is ever judged, and so passes.
+fn of_name(targets: Vec<Target>, name: &ServerName) -> Result<Vec<Target>, AppError> {
+    let known: Vec<String> =
+        targets.iter().filter_map(|t| t.name.as_ref().map(ToString::to_string)).collect();
+    let named: Vec<Target> = targets.into_iter().filter(|t| t.name.as_ref() == Some(name)).collect();
+    if named.is_empty() {
+        return Err(AppError::unknown("server", "unknown-server", name.as_str(), &known));
+    }
+    Ok(named)
 }
 
 /// What is to be asked: what the command line names, or what the tree does.
@@ -448,7 +459,7 @@ struct Candidate {
 fn only_target(args: &Args, tree: &Tree) -> Result<Target, AppError> {
     let mut targets = tree.servers(None)?;
     if let Some(name) = &args.server {
-        targets.retain(|t| t.name.as_ref() == Some(name));
+        targets = of_name(targets, name)?;
     }
     let names: Vec<String> = targets.iter().flat_map(|t| &t.name).map(|n| format!("`{n}`")).collect();
     let (only, more) = (targets.pop(), !targets.is_empty());

@@ -80,7 +80,7 @@ impl Limits {
     }
 
     /// Whether this caller may call now; otherwise after how many seconds.
-    pub(super) fn may_call(&self, caller: &Caller) -> Result<(), u64> {
+    pub fn may_call(&self, caller: &Caller) -> Result<(), u64> {
         let key = match &caller.auth {
             Auth::Token(id) | Auth::Session(id) => id,
             Auth::Oidc(_) | Auth::Link | Auth::Local => &caller.name,

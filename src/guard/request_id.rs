@@ -94,7 +94,7 @@ pub fn name_answer(headers: &HeaderMap, response: &mut Response) {
     let value = match given(headers) {
         // Taken over as it stands.
         Some(_) => headers.get(HEADER).cloned(),
-        None => HeaderValue::try_from(made()).ok(),
+        None => HeaderValue::from_bytes(&digits()).ok(),
     };
     if let Some(value) = value {
         response.headers_mut().insert(HEADER, value);
@@ -111,7 +111,16 @@ pub fn given(headers: &HeaderMap) -> Option<&str> {
 
 /// A name that no other request of any process has had, as far as 64 bits go.
 fn made() -> String {
+    String::from_utf8_lossy(&digits()).into_owned()
+}
+
+/// Its 16 hexadecimal digits.
+fn digits() -> [u8; 16] {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    format!("{:016x}", SEED.hash_one(COUNT.fetch_add(1, Ordering::Relaxed)))
+    let name = SEED.hash_one(COUNT.fetch_add(1, Ordering::Relaxed));
+    let mut digits = [0; 16];
+    // There is room for all.
+    _ = hex::encode_to_slice(name.to_be_bytes(), &mut digits);
+    digits
 }

@@ -13,7 +13,7 @@ use crate::{
     access::token,
     app::{App, AppError, Kind, shown},
     catalog::event::Origin,
-    json::Digest,
+    json::{Digest, sha256},
     store::{Login, Session},
 };
 
@@ -154,8 +154,8 @@ impl App {
     /// Where the store fails.
     pub async fn session(&self, secret: &str) -> Result<Option<Arc<Caller>>, AppError> {
         let (now, digest) = (self.now(), Digest::of_bytes(secret.as_bytes()));
-        // Under a name of its own: a token that is shown as a session is none.
-        let name = Digest::of_bytes(format!("session {secret}").as_bytes());
+        // Under a name that no header can hold: neither is a token that is shown as a session one, nor the other way round.
+        let name = sha256(format!("session\n{secret}").as_bytes());
         if let Some(caller) = self.known.get(&name, now) {
             return Ok(Some(caller));
         }

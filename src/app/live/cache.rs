@@ -216,6 +216,11 @@ impl App {
         has: impl Fn(&str) -> bool,
         made: impl AsyncFnOnce(&EnvironmentPointer, Version) -> Result<(String, Vec<u8>), E>,
     ) -> Result<Arc<Ready>, E> {
+        let mut wanted = wanted;
+        if wanted.catalog.is_none() && self.caller().is_some_and(|caller| caller.scope.catalogs.is_some()) {
+            // The only one within a scope is not the only one for everybody.
+            wanted.catalog = Some(self.chosen_catalog(None).await?);
+        }
         let shared = &self.cache.shared;
         self.cache.listen(&self.store);
         if let Some(ready) = self.live_kept(&wanted, has) {

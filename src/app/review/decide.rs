@@ -98,7 +98,7 @@ impl App {
         if let Some(environment) = &request.environment {
             self.known_environment(environment).await?;
         }
-        let changes = self.named_changes(&catalog, &request.changes).await?;
+        let changes = self.named_changes(&catalog, &request.changes, &request.actor).await?;
         let decisions: Vec<Decision> = changes
             .iter()
             .map(|change| Decision {
@@ -151,7 +151,12 @@ impl App {
         Ok(self.store.waivers().await?)
     }
 
-    async fn named_changes(&self, catalog: &Catalog, changes: &Changes) -> Result<Vec<Named>, AppError> {
+    async fn named_changes(
+        &self,
+        catalog: &Catalog,
+        changes: &Changes,
+        actor: &str,
+    ) -> Result<Vec<Named>, AppError> {
         match changes {
             Changes::Rule { draft, rule } => {
                 let draft = self.get_draft(&catalog.name, *draft).await?;
@@ -167,7 +172,7 @@ impl App {
             }
             Changes::Fingerprints(texts) => {
                 named_some(texts)?;
-                let mut known = self.near_changes(catalog).await?;
+                let mut known = self.near_changes(catalog, actor).await?;
                 let mut named = Vec::new();
                 for text in texts {
                     let of = format!("catalog `{}`", catalog.name);
@@ -196,15 +201,16 @@ impl App {
         }
     }
 
-    /// The changes that cost nothing to find: of the newest draft, and those that were accepted before.
-    async fn near_changes(&self, catalog: &Catalog) -> Result<Known, AppError> {
+    /// The changes that cost nothing to find: of the newest draft, and those that somebody else accepted before.
+    async fn near_changes(&self, catalog: &Catalog, actor: &str) -> Result<Known, AppError> {
         let mut known = Known::default();
         if let Some(draft) = self.store.latest_draft(&catalog.name).await? {
             known.extend(findings(&draft).map(Named::of));
         }
         // What was only refused so far may be something that is never accepted.
         let decisions = self.store.decisions(&catalog.name).await?.into_iter();
-        known.extend(decisions.filter(|d| d.ruling == Ruling::Accept).map(Named::before));
+        let by_others = |d: &Decision| d.ruling == Ruling::Accept && person(&d.actor) != person(actor);
+        known.extend(decisions.filter(by_others).map(Named::before));
         Ok(known)
     }
 
@@ -214,10 +220,11 @@ impl App {
         for report in self.promotable_reports(catalog).await? {
             known.extend(report.findings().map(Named::of));
         }
-        known.extend(self.store.decisions(&catalog.name).await?.into_iter().map(Named::before));
+        // Before what was decided: who had a change checked has not made it somebody else's by a decision on it.
         for check in self.store.checks(&catalog.name, CHECKS).await? {
             known.extend(named_in(&check));
         }
+        known.extend(self.store.decisions(&catalog.name).await?.into_iter().map(Named::before));
         known.all = true;
         Ok(())
     }
@@ -287,13 +294,17 @@ fn named_some(texts: &[String]) -> Result<(), AppError> {
 
 /// Refuses that somebody accepts what their own pipeline had checked, where others have to approve what they make.
 fn by_others(catalog: &Catalog, request: &DecideRequest, changes: &[Named]) -> Result<(), AppError> {
-    let policy = match &request.environment {
-        Some(environment) => policy_in(catalog, environment),
-        None => catalog.policy.clone(),
+    let approvals = match &request.environment {
+        Some(environment) => policy_in(catalog, environment).approvals,
+        // It counts wherever more is asked for, too.
+        None => {
+            let of_environments = catalog.environments.keys().map(|name| policy_in(catalog, name).approvals);
+            of_environments.fold(catalog.policy.approvals, Ord::max)
+        }
     };
     let own = |c: &&Named| c.checked_by.as_deref().is_some_and(|by| person(by) == person(&request.actor));
     match changes.iter().find(own) {
-        Some(change) if policy.approvals > 0 => {
+        Some(change) if approvals > 0 => {
             let message =
                 format!("{} had it checked, and others have to accept it: {}", request.actor, change.told);
             Err(AppError::new(Kind::Blocked, "own-check", message)

@@ -6,7 +6,7 @@
 use super::{Import, add::can_work, shown};
 use crate::{
     app::{App, AppError},
-    catalog::{ServerSource, ServerSpec},
+    catalog::{ServerSource, ServerSpec, server::HttpTransport},
     config::{self, Entry, Found},
     name::ServerName,
 };
@@ -49,7 +49,15 @@ impl App {
         let mut asked = Found { servers: Vec::new(), ..found };
         let mut by_hand = Vec::new();
         for entry in found.servers {
-            match why_by_hand(&entry.spec) {
+            // What was said of it beside its source stays, and would be sent to what the browser names.
+            let known = self.store.registration(&entry.spec.name).await?.map(|r| r.spec);
+            let becomes = match known {
+                Some(known) if known.source != entry.spec.source => {
+                    ServerSpec { source: entry.spec.source.clone(), ..known }
+                }
+                Some(_) | None => entry.spec.clone(),
+            };
+            match why_by_hand(&becomes) {
                 Some(why) => by_hand.push(ByHand::of(entry, why)),
                 None => match can_work(&entry.spec.source) {
                     Ok(()) => asked.servers.push(entry),
@@ -90,13 +98,19 @@ fn line(spec: &ServerSpec) -> Option<String> {
             words.extend(["--".to_owned(), program.to_string()]);
             words.extend(args.iter().map(ToString::to_string));
         }
-        ServerSource::Http { oauth: Some(_), .. } => return None,
-        ServerSource::Http { url, headers, .. } => {
+        // Without a word for it the newer transport is tried first, which is the one that is meant here.
+        ServerSource::Http {
+            url,
+            headers,
+            transport: HttpTransport::Auto | HttpTransport::StreamableHttp,
+            oauth: None,
+        } => {
             words.extend(["--url".to_owned(), url.to_string()]);
             for (name, value) in headers {
                 words.extend(["--header".to_owned(), format!("{name}={value}")]);
             }
         }
+        ServerSource::Http { .. } => return None,
     }
     shlex::try_join(words.iter().map(String::as_str)).ok()
 }

@@ -120,7 +120,7 @@ pub(super) fn checked(
         (None, None) => tree.servers(None)?,
     };
     if let Some(name) = &args.server {
-        targets.retain(|t| t.name.as_ref() == Some(name));
+        targets = super::of_name(targets, name)?;
     }
     let answers = asked(tree, targets)?;
     let listed: Vec<&Listed> = answers.iter().flatten().collect();

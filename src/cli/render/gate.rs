@@ -127,7 +127,8 @@ impl Told {
         if self.blocked().is_some() {
             return exit::BLOCKED;
         }
-        self.failed.iter().map(|failed| exit_code(failed.error.kind)).max().unwrap_or(exit::PASSED)
+        let judged = if self.judgement.is_some() { exit::PASSED } else { exit::COULD_NOT_RUN };
+        self.failed.iter().map(|failed| exit_code(failed.error.kind)).max().unwrap_or(judged)
     }
 
     fn blocked(&self) -> Option<&Blocked> {

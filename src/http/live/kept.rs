@@ -21,7 +21,7 @@ use axum::{
 use futures_util::future::Either;
 use tower::Service;
 
-use super::{LiveQuery, has, kept, wanted};
+use super::{Format, LiveQuery, has, kept, wanted};
 use crate::http::{conditional::says_nothing, layers, metrics};
 use crate::{
     access::{Object, Right},
@@ -83,13 +83,23 @@ impl Shared {
         if self.loopback && !layers::is_for_this_machine(request) {
             return None;
         }
-        let Query(query) = Query::<LiveQuery>::try_from_uri(request.uri()).ok()?;
+        let query = match request.uri().query() {
+            // What hosts ask: nothing has to be decoded.
+            Some("format=mcp") => LiveQuery { format: Format::Mcp, catalog: None, server: None },
+            _ => Query::<LiveQuery>::try_from_uri(request.uri()).ok()?.0,
+        };
+        let caller = guard::known_at_once(&self.app, request)?;
+        // Which is meant is told by the scope, and whom somebody acts for may be no name: both are asked on the long way.
+        let unsaid = query.catalog.is_none() && caller.scope.catalogs.is_some();
+        if unsaid || headers.contains_key(&guard::ON_BEHALF_OF) {
+            return None;
+        }
         let ready = self.app.live_kept(&wanted(&environment, &query)?, has(headers))?;
         let pointer = &ready.pointer;
         let object = Object { catalog: Some(&pointer.catalog), environment: Some(&pointer.environment) };
-        // Last, for it counts the call.
-        let caller = guard::known_at_once(&self.app, &self.limits, request)?;
         caller.may(Right::Read, object).ok()?;
+        // Last: what goes the long way is counted there.
+        self.limits.may_call(&caller).ok()?;
         // Who says what it has was found to have this.
         Some(kept(&ready, !says_nothing(headers)))
     }

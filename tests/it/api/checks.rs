@@ -226,6 +226,37 @@ async fn who_had_a_change_checked_does_not_accept_it_where_others_have_to() {
 }
 
 #[tokio::test]
+async fn neither_an_earlier_decision_nor_everywhere_makes_a_change_somebody_elses() {
+    let app = seed::story().await;
+    let settings = json!({
+        "policy": {"approvals": 0}, "environments": [{"name": "production", "policy": {"approvals": 1}}],
+        "servers": [{"name": "orders"}],
+    });
+    let etag = answer(&app, get("/api/v1/catalogs/shop")).await.header("etag").to_owned();
+    let put = crate::ask::put("/api/v1/catalogs/shop", settings).header("if-match", &etag);
+    sent(&app, put, 200).await;
+    let check = sent(&app, post(CHECKS, build(json!({}))).caller(Some(pipeline("mara"))), 201).await;
+    let changes = codes(&check, "change");
+    for (who, ruling, environment, status) in [
+        // It would count in production as well.
+        ("mara", "accept", None, 422),
+        ("mara", "accept", Some("production"), 422),
+        ("mara", "reject", Some("production"), 201),
+        ("mara", "accept", Some("production"), 422),
+        ("mara", "accept", Some("staging"), 201),
+        ("mara", "accept", Some("production"), 422),
+        ("ann", "accept", Some("production"), 201),
+    ] {
+        let mut body = json!({"changes": changes, "ruling": ruling, "reason": "because"});
+        if let Some(environment) = environment {
+            body["environment"] = json!(environment);
+        }
+        let got = sent(&app, post(DECISIONS, body).by(who), status).await;
+        assert!(status == 201 || got["code"] == "own-check", "{who} {ruling} {environment:?}: {got:#}");
+    }
+}
+
+#[tokio::test]
 async fn the_page_of_a_check_shows_the_proof_and_takes_the_decision() {
     let app = seed::story().await;
     let checked = sent(&app, post(CHECKS, build(json!({}))), 201).await;

@@ -248,6 +248,9 @@ fn the_settings_of_a_tree_name_the_service_and_what_is_done_where_it_is_down() {
         (&same, "", &["gate", "--on-unreachable", "use-lockfile"], PASSED, down),
         (&same, "", &["gate", "--offline"], PASSED, "gate: passed; nothing changed (3 tools)"),
         (&breaking, "", &["gate", "--offline"], BLOCKED, "gate: blocked by "),
+        // What is not there is not judged, and so does not pass.
+        (&same, "", &["gate", "--offline", "--server", "ordres"], INVALID, "did you mean `orders`?"),
+        (&same, "", &["gate", "--server", "ordres"], INVALID, "did you mean `orders`?"),
         (&same, ", on-unreachable: pass", &["gate"], INVALID, "unknown word `pass`"),
         (&same, ", on-unreachable: use-lockfile", &["gate", "--format", "json"], PASSED, "\"unreachable\": "),
         (
