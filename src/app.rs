@@ -53,7 +53,7 @@ use serde_json::Value;
 pub use error::{AppError, Kind};
 
 pub use crate::{
-    reach::{IpNet, Reach},
+    reach::{IpNet, Reach, innermost},
     store::Place,
 };
 
@@ -294,19 +294,10 @@ fn not_opened(place: &Place, error: StoreError) -> AppError {
     AppError::new(
         Kind::Unavailable,
         code,
-        format!("database `{place}` could not be opened: {}", root_cause(&error)),
+        format!("database `{place}` could not be opened: {}", innermost(&error)),
     )
     .help(help)
     .caused_by(error)
-}
-
-/// The innermost cause: what the file system or the database itself said.
-fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }
 
 /// A reason given by a person; never empty.

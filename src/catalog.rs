@@ -223,6 +223,13 @@ impl Catalog {
     pub fn digest(&self) -> Digest {
         Digest::of(&serde_json::to_value(self).unwrap_or(Value::Null))
     }
+
+    /// The policy that a move to an environment is judged by: its own where the environment demands nothing.
+    #[must_use]
+    pub fn policy_in(&self, environment: &EnvironmentName) -> Policy {
+        let demands = self.environments.get(environment);
+        demands.map_or_else(|| self.policy.clone(), |demands| demands.over(&self.policy))
+    }
 }
 
 /// A server of a catalog.

@@ -12,7 +12,7 @@ use reqwest::{
 };
 use tokio::sync::OnceCell;
 
-use crate::reach::Reach;
+use crate::reach::{Reach, innermost};
 
 /// How long a receiver may take, from the first byte sent to the last one read.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -142,12 +142,7 @@ impl Sender {
         if error.is_timeout() {
             return format!("no answer within {} s", self.timeout.as_secs_f64());
         }
-        let error = error.without_url();
-        let mut cause: &dyn std::error::Error = &error;
-        while let Some(inner) = cause.source() {
-            cause = inner;
-        }
-        shown(&cause.to_string())
+        shown(&innermost(&error.without_url()))
     }
 }
 

@@ -115,6 +115,15 @@ fn is_public_v6(v6: Ipv6Addr) -> bool {
     s[0] & 0xe000 == 0x2000 && !special
 }
 
+/// What lies at the bottom of a failure; what stands above it only repeats what was asked.
+pub fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use reqwest::{Client, Method, StatusCode, Url, header};
 use serde::{Deserialize, de::DeserializeOwned};
 
+use crate::reach::innermost;
+
 /// How long one request may take; the service may have to compare several lists.
 const REQUEST: Duration = Duration::from_secs(120);
 
@@ -262,12 +264,7 @@ fn cause(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();
     }
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    shown(&cause.to_string())
+    shown(&innermost(&error.without_url()))
 }
 
 /// A text of somebody else's, cut; whoever shows it sees to its characters.

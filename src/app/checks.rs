@@ -5,7 +5,6 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use chrono::{DateTime, Utc};
 use serde_json::{json, value::RawValue};
 
 use super::{
@@ -14,6 +13,7 @@ use super::{
     check::{compared, computed},
     earlier,
     lists::{Page, Slice},
+    review::standings,
     sides::Unpinned,
     view::{self, Standing},
 };
@@ -22,10 +22,10 @@ use crate::{
         Catalog, CatalogVersion, EnvironmentPointer, Policy, Version,
         check::{BuildContext, Check},
         policy::Against,
-        review::{Decisions, blockers},
+        review::Decisions,
     },
     contract::Contract,
-    diff::{Finding, Report, Side, ToolReport},
+    diff::{Report, Side},
     gate::declared,
     json::Digest,
     name::{CatalogName, EnvironmentName, ServerName},
@@ -89,12 +89,6 @@ impl Checked {
     pub fn blocking(&self) -> usize {
         self.standing.iter().filter(|s| s.blocks.is_some()).count()
     }
-
-    /// How a change stands.
-    #[must_use]
-    pub fn of(&self, finding: &Finding) -> Option<&Standing> {
-        self.standing.iter().find(|s| s.fingerprint == finding.fingerprint)
-    }
 }
 
 impl App {
@@ -111,7 +105,7 @@ impl App {
         self.permit(Right::Draft, Object { catalog: Some(&name), environment: Some(&environment) })?;
         let settings = self.known_catalog(&name).await?;
         let live = self.version(&name, pointer.version).await?;
-        let policy = policy_in(&settings, &environment);
+        let policy = settings.policy_in(&environment);
 
         let candidate = offered(&settings, servers).await?;
         let baseline = self.live_side(&live, &names).await?;
@@ -157,19 +151,19 @@ impl App {
     /// # Errors
     /// Where it does not exist.
     pub async fn get_check(&self, id: i64) -> Result<Checked, AppError> {
-        let Some(check) = self.store.check(id).await? else {
-            return Err(AppError::new(
-                Kind::NotFound,
-                "unknown-check",
-                format!("check `{id}` does not exist"),
-            )
-            .help("the gate of its build shows its number"));
+        // What lies outside of a scope is neither told nor counted: it is as if it were not there.
+        let readable = |check: &Check| {
+            let object = Object { catalog: Some(&check.catalog), environment: Some(&check.environment) };
+            self.permit(Right::Read, object).is_ok()
         };
-        let object = Object { catalog: Some(&check.catalog), environment: Some(&check.environment) };
-        self.permit(Right::Read, object)?;
+        let Some(check) = self.store.check(id).await?.filter(readable) else {
+            let message = format!("check `{id}` does not exist");
+            return Err(AppError::new(Kind::NotFound, "unknown-check", message)
+                .help("the gate of its build shows its number"));
+        };
         let settings = self.known_catalog(&check.catalog).await?;
         let live = self.version(&check.catalog, check.version).await?;
-        let policy = policy_in(&settings, &check.environment);
+        let policy = settings.policy_in(&check.environment);
         self.standing_check(check, &live, policy).await
     }
 
@@ -279,7 +273,8 @@ impl App {
         policy: Policy,
     ) -> Result<Checked, AppError> {
         let decisions: Decisions = self.store.decisions(&check.catalog).await?.into_iter().collect();
-        let standing = standing(&check, &policy, &decisions, self.now());
+        let environment = Some(&check.environment);
+        let standing = standings(&policy, check.reports(), &decisions, environment, self.now());
         let pins = live.content.servers.iter().filter(|pin| check.servers.contains(&pin.server));
         let releases = pins
             .filter_map(|pin| {
@@ -291,33 +286,9 @@ impl App {
     }
 }
 
-/// The policy that a move to an environment is judged by; the catalog's own where the environment demands nothing.
-pub(super) fn policy_in(settings: &Catalog, environment: &EnvironmentName) -> Policy {
-    let demands = settings.environments.get(environment);
-    demands.map_or_else(|| settings.policy.clone(), |demands| demands.over(&settings.policy))
-}
-
 fn holds(settings: &Catalog, live: &Version, server: &ServerName) -> bool {
     settings.servers.iter().any(|s| s.name == *server)
         || live.content.members.iter().any(|m| m.server.as_ref() == Some(server))
-}
-
-/// How each change of a check stands, each once.
-fn standing(check: &Check, policy: &Policy, decisions: &Decisions, now: DateTime<Utc>) -> Vec<Standing> {
-    let environment = Some(&check.environment);
-    let open = blockers(policy, check.reports(), decisions, environment, now);
-    let mut seen = BTreeSet::new();
-    let changes = check.findings().filter(|(_, f): &(&ToolReport, &Finding)| seen.insert(&f.fingerprint));
-    changes
-        .map(|(_, finding)| Standing {
-            fingerprint: finding.fingerprint.clone(),
-            blocks: open
-                .iter()
-                .find(|b| b.finding.fingerprint == finding.fingerprint)
-                .map(|b| b.cause.as_str()),
-            decision: decisions.of(&finding.fingerprint, environment, now).cloned(),
-        })
-        .collect()
 }
 
 /// The versions that tools which differ declared of themselves.

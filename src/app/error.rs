@@ -3,6 +3,7 @@
 use super::view::Preflight;
 use crate::{
     catalog::suggest::did_you_mean,
+    reach::innermost,
     snapshot::{Evidence, Outcome},
     store::StoreError,
 };
@@ -132,7 +133,7 @@ impl From<StoreError> for AppError {
             StoreError::Database(cause) => (
                 Kind::Unavailable,
                 "database-unavailable",
-                format!("the database did not answer: {}", super::root_cause(cause.as_ref())),
+                format!("the database did not answer: {}", innermost(cause.as_ref())),
             ),
         };
         Self::new(kind, code, message).help(help).caused_by(error)

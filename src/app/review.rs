@@ -5,8 +5,9 @@ mod decide;
 mod edit;
 mod queue;
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
+use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use super::{
@@ -16,12 +17,12 @@ use super::{
 };
 use crate::{
     catalog::{
-        Draft, DraftStatus,
+        Draft, DraftStatus, Policy,
         review::{Approval, Comment, Decisions, blockers},
     },
-    diff::{Finding, ToolReport},
+    diff::{Finding, Report, ToolReport},
     json::Digest,
-    name::CatalogName,
+    name::{CatalogName, EnvironmentName},
 };
 
 pub use decide::{Changes, DecideRequest};
@@ -80,19 +81,8 @@ impl App {
         let settings = self.known_catalog(catalog).await?;
         let decisions: Decisions = self.store.decisions(catalog).await?.into_iter().collect();
         let now = self.now();
-        let open = blockers(&settings.policy, draft.reports(), &decisions, None, now);
-        let mut seen = BTreeSet::new();
-        let standing = findings(&draft)
-            .filter(|(_, f)| seen.insert(f.fingerprint.clone()))
-            .map(|(_, finding)| Standing {
-                fingerprint: finding.fingerprint.clone(),
-                blocks: open
-                    .iter()
-                    .find(|b| b.finding.fingerprint == finding.fingerprint)
-                    .map(|b| b.cause.as_str()),
-                decision: decisions.of(&finding.fingerprint, None, now).cloned(),
-            })
-            .collect();
+        let standing = standings(&settings.policy, draft.reports(), &decisions, None, now);
+        let seen: HashSet<&Digest> = standing.iter().map(|s| &s.fingerprint).collect();
         let mut elsewhere: Vec<_> = decisions
             .current()
             .filter(|d| d.environment.is_some() && seen.contains(&d.fingerprint))
@@ -126,6 +116,29 @@ impl App {
         let message = format!("draft `d-{id}` is {} already, by {by}{at}", draft.status.as_str());
         Err(AppError::new(Kind::Conflict, "draft-decided", message).help("a decision is final; draft again"))
     }
+}
+
+/// How each change of these reports stands, each once.
+pub(super) fn standings<'r>(
+    policy: &Policy,
+    reports: impl Iterator<Item = &'r Report>,
+    decisions: &Decisions,
+    environment: Option<&EnvironmentName>,
+    now: DateTime<Utc>,
+) -> Vec<Standing> {
+    let reports: Vec<&Report> = reports.collect();
+    let open = blockers(policy, reports.iter().copied(), decisions, environment, now);
+    let open: HashMap<_, _> = open.iter().map(|b| (&b.finding.fingerprint, b.cause.as_str())).collect();
+    let mut seen = HashSet::new();
+    let changes = reports.into_iter().flat_map(Report::findings).map(|(_, finding)| &finding.fingerprint);
+    changes
+        .filter(|fingerprint| seen.insert(*fingerprint))
+        .map(|fingerprint| Standing {
+            fingerprint: fingerprint.clone(),
+            blocks: open.get(fingerprint).copied(),
+            decision: decisions.of(fingerprint, environment, now).cloned(),
+        })
+        .collect()
 }
 
 fn findings(draft: &Draft) -> impl Iterator<Item = (&ToolReport, &Finding)> {

@@ -224,6 +224,7 @@ async fn asked(args: &Args, url: &str) -> Result<Option<Vec<Gate>>, AppError> {
     #[derive(Deserialize)]
     struct Preflight {
         gates: Vec<Gate>,
+        passes: bool,
     }
     let Target { catalog, version } = &args.target;
     let service = service::open(url)?;
@@ -235,7 +236,18 @@ async fn asked(args: &Args, url: &str) -> Result<Option<Vec<Gate>>, AppError> {
     let body: Value = json!({ "kind": "promote", "catalog": catalog, "version": version });
     let seen = format!("\"{generation}\"");
     match service.post::<Preflight>(&format!("{at}/preflight"), body.to_string(), Some(&seen)).await {
-        Ok(answer) => Ok(Some(answer.body.gates)),
+        Ok(answer) => {
+            let Preflight { mut gates, passes } = answer.body;
+            if !passes && !gates.iter().any(Gate::blocks) {
+                let message = "the service says no, and names nothing that stands in the way".to_owned();
+                gates.push(Gate::refused(
+                    "unknown-refusal",
+                    message,
+                    "a newer toolpact may know more".to_owned(),
+                ));
+            }
+            Ok(Some(gates))
+        }
         Err(RemoteError::Refused { code, .. }) if code == LIVE => Ok(None),
         Err(RemoteError::Refused { code, detail, help, .. }) if NO.contains(&code.as_str()) => {
             Ok(Some(vec![Gate::refused(&code, detail, help)]))

@@ -24,7 +24,7 @@ pub use catalogs::{Catalog, CatalogSummary, Draft, DraftSummary, Version, Versio
 pub use checks::{Check, CheckSummary};
 pub use environments::{Environment, Freeze, Gate, Move, Pointer, Preflight};
 pub use events::Event;
-pub use reviews::{Approved, ChangeDecision, Comment, Review};
+pub use reviews::{Approved, ChangeDecision, Comment, Review, Standing};
 pub use servers::{Listing, Server, ServerSummary};
 pub use signatures::Signature;
 pub use verify::Verified;

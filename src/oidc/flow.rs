@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Account, Going, OidcError, Settings};
+use crate::reach::innermost;
 
 /// An issuer that has not answered after this is asked in vain.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -266,13 +267,4 @@ async fn ask(http: &Http, request: HttpRequest) -> Result<HttpResponse, NoAnswer
         body.extend_from_slice(&part);
     }
     response.body(body).map_err(|e| NoAnswer(e.to_string()))
-}
-
-/// What lies at the bottom of a failure.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }

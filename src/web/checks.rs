@@ -1,6 +1,9 @@
 //! `/checks/{check}`: what a build offers against what is live, and the decision on its changes. Where its gate links to.
 
-use std::collections::BTreeMap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 use askama::Template;
 use axum::response::Response;
@@ -138,18 +141,26 @@ async fn decided(app: &App, check: i64, typed: &Typed, actor: String) -> Result<
 async fn shown(app: &App, id: i64, failure: Option<AppError>, typed: Typed) -> Result<Response, Error> {
     let checked = app.get_check(id).await?;
     let status = failure.as_ref().map_or(axum::http::StatusCode::OK, |e| error::kind(e.kind).0);
-    let mut changes: Vec<Change<'_>> = Vec::new();
+    let mut standing: HashMap<_, _> = checked.standing.iter().map(|s| (&s.fingerprint, s)).collect();
+    let mut found = Vec::new();
     for report in checked.check.reports() {
         for (tool, finding) in report.findings() {
-            let known = changes.iter().any(|c| c.standing.fingerprint == finding.fingerprint);
-            if let Some(standing) = checked.of(finding).filter(|_| !known) {
-                changes.push(Change { tool, view: FindingView::new(report, finding), standing });
-            }
+            // Taken out: each is shown once.
+            found.extend(
+                standing.remove(&finding.fingerprint).map(|standing| (report, tool, finding, standing)),
+            );
         }
     }
-    changes.sort_by_key(|c| (c.standing.blocks.is_none(), std::cmp::Reverse(c.level())));
-    let left_out = changes.len().saturating_sub(CHANGES);
-    changes.truncate(CHANGES);
+    found.sort_by_key(|(_, _, finding, standing)| (standing.blocks.is_none(), Reverse(finding.level)));
+    let left_out = found.len().saturating_sub(CHANGES);
+    let shown = found.into_iter().take(CHANGES);
+    let changes = shown
+        .map(|(report, tool, finding, standing)| Change {
+            tool,
+            view: FindingView::new(report, finding),
+            standing,
+        })
+        .collect();
     let object = Object::catalog(&checked.check.catalog);
     let may = app.caller().map_or(Ok(()), |caller| caller.may(Right::Review, object));
     let shown = CheckPage {

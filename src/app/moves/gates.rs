@@ -50,7 +50,7 @@ impl App {
             Some(pointer) => Some(self.version(&name, pointer.version).await?),
             None => None,
         };
-        let policy = demands.map_or_else(|| catalog.policy.clone(), |d| d.over(&catalog.policy));
+        let policy = catalog.policy_in(environment);
         let mut grounds = Grounds { emergency: request.overrides.emergency, ..Grounds::default() };
         let mut gates = Vec::new();
 
@@ -224,8 +224,7 @@ impl App {
     ) -> Result<Vec<Report>, AppError> {
         let mut reports = Vec::new();
         for pointer in self.store.pointers().await?.into_iter().filter(|p| p.catalog == catalog.name) {
-            let demands = catalog.environments.get(&pointer.environment);
-            let policy = demands.map_or_else(|| catalog.policy.clone(), |d| d.over(&catalog.policy));
+            let policy = catalog.policy_in(&pointer.environment);
             let live = self.version(&catalog.name, pointer.version).await?;
             let numbers = self.store.version_numbers(&catalog.name).await?;
             for number in numbers.into_iter().filter(|n| *n != pointer.version).take(LOOKED_AT) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{findings, unknown_change};
 use crate::{
     access::person,
-    app::{App, AppError, Kind, access::Right, checks::policy_in, owner, reason},
+    app::{App, AppError, Kind, access::Right, owner, reason},
     catalog::{
         Catalog,
         check::Check,
@@ -295,10 +295,10 @@ fn named_some(texts: &[String]) -> Result<(), AppError> {
 /// Refuses that somebody accepts what their own pipeline had checked, where others have to approve what they make.
 fn by_others(catalog: &Catalog, request: &DecideRequest, changes: &[Named]) -> Result<(), AppError> {
     let approvals = match &request.environment {
-        Some(environment) => policy_in(catalog, environment).approvals,
+        Some(environment) => catalog.policy_in(environment).approvals,
         // It counts wherever more is asked for, too.
         None => {
-            let of_environments = catalog.environments.keys().map(|name| policy_in(catalog, name).approvals);
+            let of_environments = catalog.environments.keys().map(|name| catalog.policy_in(name).approvals);
             of_environments.fold(catalog.policy.approvals, Ord::max)
         }
     };

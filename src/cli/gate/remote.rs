@@ -1,5 +1,6 @@
-//! `gate --service`: what the tree offers, held by the service against what is live in an environment. The repository softens
-//! nothing: what blocks says the policy there, and what passes all the same was decided there.
+//! `gate --service`: what the tree offers, held by the service against what is live in an environment. The policy of the
+//! repository softens nothing: what blocks says the policy there, and what passes all the same was decided there. Which service,
+//! and what is done without it, is said on the command line where the repository is not to be believed in that.
 
 use std::collections::BTreeMap;
 
@@ -66,6 +67,8 @@ struct Answered {
     earlier: Vec<Report>,
     standing: Vec<Stands>,
     releases: Vec<Release>,
+    /// Its own word on the whole.
+    passes: bool,
 }
 
 #[derive(Deserialize)]
@@ -182,7 +185,7 @@ fn nothing(failed: Vec<Failed>) -> Tried {
 
 /// What the service said, as a gate tells it.
 fn tried(tree: &Tree, answers: Vec<Result<Listed, Failed>>, answered: Answered) -> Tried {
-    let Answered { policy, report, earlier, standing, releases, .. } = answered;
+    let Answered { policy, report, earlier, standing, releases, passes, .. } = answered;
     let report = folded(report, &earlier);
     let mut policy: Policy = catalog::Policy {
         assume: policy.assume,
@@ -208,12 +211,16 @@ fn tried(tree: &Tree, answers: Vec<Result<Listed, Failed>>, answered: Answered) 
         standing.into_iter().filter_map(|s| Some((s.change.clone(), stands(s)?))).collect();
     let evidence = listed.into_iter().map(|one| (one.label, one.evidence)).collect();
     let grounds = Grounds { policy, versions, ..Grounds::default() };
-    Tried {
-        judgement: Some(judged_elsewhere(report, grounds, &standing)),
-        failed,
-        evidence,
-        outdated: Vec::new(),
+    let judgement = judged_elsewhere(report, grounds, &standing);
+    if !passes && judgement.blocked.is_none() {
+        // Something stands in the way there that this program does not know of.
+        let message =
+            "the service says that the build does not pass, and names nothing that stands in the way";
+        let error = AppError::new(Kind::Unavailable, "unknown-refusal", message)
+            .help("look at the page of the check; a newer toolpact may know more");
+        failed.push(Failed { name: None, error: Box::new(error) });
     }
+    Tried { judgement: Some(judgement), failed, evidence, outdated: Vec::new() }
 }
 
 /// How a change stands that does not simply pass.
@@ -328,21 +335,14 @@ fn told(
 pub(super) fn settings(args: &Args, tree: &Tree) -> Result<Option<Service>, AppError> {
     let said = &args.remote;
     let mut service = match (&said.service, &tree.settings.service) {
-        (Some(url), of_tree) => {
-            let of_tree = of_tree.as_ref();
-            let Some(environment) =
-                said.environment.clone().or_else(|| of_tree.map(|s| s.environment.clone()))
-            else {
+        // Whoever names the service says all of it: what the tree says may come with the change that is judged.
+        (Some(url), _) => {
+            let Some(environment) = said.environment.clone() else {
                 let message = "a service is named, and no environment to hold the build against";
                 return Err(AppError::new(Kind::Invalid, "no-environment", message)
                     .help("say which: `--environment production`"));
             };
-            Service {
-                url: url.clone(),
-                environment,
-                catalog: of_tree.and_then(|s| s.catalog.clone()),
-                on_unreachable: of_tree.map(|s| s.on_unreachable).unwrap_or_default(),
-            }
+            Service { url: url.clone(), environment, catalog: None, on_unreachable: OnUnreachable::default() }
         }
         (None, Some(_)) if args.baseline.is_some() || said.offline => return Ok(None),
         (None, Some(of_tree)) => of_tree.clone(),

@@ -8,6 +8,8 @@ use std::{collections::HashSet, time::Duration};
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
 
+use crate::reach::innermost;
+
 /// How much a registry may cost.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -209,11 +211,7 @@ fn malformed(url: &Url, expected: &'static str) -> RegistryError {
 }
 
 fn unreachable(url: &Url, error: &reqwest::Error) -> RegistryError {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    let cause = if error.is_timeout() { "it took too long".to_owned() } else { cause.to_string() };
+    let cause = if error.is_timeout() { "it took too long".to_owned() } else { innermost(error) };
     RegistryError::Unreachable { url: shown(url), cause }
 }
 

@@ -4,12 +4,11 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{ChangeDecision, schema};
+use super::{Standing, schema};
 use crate::{
-    app::{checks, view},
+    app::checks,
     catalog::{CatalogVersion, Policy, check},
     diff::{Report, Verdict},
-    json::Digest,
     name::{CatalogName, EnvironmentName, ServerName},
     store,
 };
@@ -74,28 +73,6 @@ impl From<store::CheckRow> for CheckSummary {
     }
 }
 
-/// How one change of a build stands.
-#[derive(Serialize, ToSchema)]
-pub struct ChangeStanding {
-    /// The change's fingerprint.
-    #[schema(value_type = schema::Digest)]
-    change: Digest,
-    /// Why it stands in the way; absent where it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<schema::Blocks>, nullable = false)]
-    blocks: Option<&'static str>,
-    /// What was decided of it last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    decision: Option<ChangeDecision>,
-}
-
-impl From<view::Standing> for ChangeStanding {
-    fn from(s: view::Standing) -> Self {
-        Self { change: s.fingerprint, blocks: s.blocks, decision: s.decision.map(ChangeDecision::from) }
-    }
-}
-
 /// A version that a server, or a tool of it, declared in what is live.
 #[derive(Serialize, ToSchema)]
 pub struct LiveRelease {
@@ -148,7 +125,7 @@ pub struct Check {
     #[schema(value_type = Vec<schema::Report>)]
     earlier: Vec<Report>,
     /// Each change once.
-    standing: Vec<ChangeStanding>,
+    standing: Vec<Standing>,
     /// The versions that the servers declared in what is live.
     releases: Vec<LiveRelease>,
     created_by: String,
@@ -171,7 +148,7 @@ impl From<checks::Checked> for Check {
             policy,
             report: check.report,
             earlier: check.earlier,
-            standing: standing.into_iter().map(ChangeStanding::from).collect(),
+            standing: standing.into_iter().map(Standing::from).collect(),
             releases: releases.into_iter().map(LiveRelease::from).collect(),
             created_by: check.created_by,
             created_at: check.created_at,

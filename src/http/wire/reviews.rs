@@ -114,7 +114,7 @@ impl From<review::Comment> for Comment {
     }
 }
 
-/// How one change of a draft stands.
+/// How one change stands, of a draft or of a build.
 #[derive(Serialize, ToSchema)]
 pub struct Standing {
     /// The change's fingerprint.

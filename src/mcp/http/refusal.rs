@@ -11,6 +11,7 @@ use crate::{
         message::{self, Message},
         record::{Failure, Try, printable},
     },
+    reach::innermost,
     snapshot::Outcome,
 };
 
@@ -159,9 +160,5 @@ impl Connection<'_> {
 
 /// The innermost cause of a failure; the outer ones only repeat the URL.
 pub(super) fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    printable(&cause.to_string(), 200)
+    printable(&innermost(error), 200)
 }

@@ -194,7 +194,7 @@ async fn a_pipeline_checks_within_its_scope_and_no_agent_or_viewer_decides() {
     // What lies outside of a scope is not told.
     let id = sent(&app, post(CHECKS, build(json!({}))), 201).await["id"].clone();
     for path in [format!("{CHECKS}/{id}"), format!("/checks/{id}")] {
-        for (caller, status) in [(scoped(Some("other"), None), 403), (scoped(Some("shop"), None), 200)] {
+        for (caller, status) in [(scoped(Some("other"), None), 404), (scoped(Some("shop"), None), 200)] {
             assert_eq!(answer(&app, get(&path).caller(Some(caller))).await.status.as_u16(), status, "{path}");
         }
     }

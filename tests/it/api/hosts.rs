@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use axum::{Router, http::Method};
 use toolpact::{
-    app::{ReleaseRequest, live::cache::Wanted},
-    http, web,
+    access::{Caller, Scope},
+    app::{MoveRequest, Overrides, ReleaseRequest, live::cache::Wanted},
+    http,
+    name::CatalogName,
+    web,
 };
 
 use super::{check, check_parts};
@@ -233,6 +236,51 @@ async fn what_is_kept_is_answered_as_the_route_would() {
     assert_eq!((named.status.as_u16(), named.header(NAME)), (304, "one"));
     let unnamed = answer(&app, has().header(NAME, "not plain")).await;
     assert_eq!((unnamed.status.as_u16(), unnamed.header(NAME).len()), (304, 16));
+}
+
+/// The only catalog within a scope is not the only one for whoever has none.
+#[tokio::test]
+async fn what_is_kept_for_one_scope_is_given_to_no_other() {
+    let app = seed::story().await;
+    let other: CatalogName = seed::name("other");
+    let draft = app.draft(&other, &[seed::name("orders")], "mara").await.expect("drafted");
+    let approved = app.approve(&other, draft.id, true, "as it is", "jonas").await.expect("approved");
+    let version = approved.version.expect("one approval is enough").version;
+    app.promote(&MoveRequest {
+        environment: seed::name("staging"),
+        catalog: Some(other.clone()),
+        version,
+        generation: 0,
+        reason: "beside the shop".to_owned(),
+        actor: "jonas".to_owned(),
+        idempotency_key: None,
+        overrides: Overrides::default(),
+    })
+    .await
+    .expect("promoted");
+    let scoped = |name: &str| Caller {
+        scope: Scope { catalogs: Some([seed::name(name)].into()), environments: None },
+        ..Caller::local(format!("host of {name}"))
+    };
+    // Each more than once, so that what is kept for one would be given to the next.
+    for _ in 0..3 {
+        for (caller, status) in [
+            (scoped("other"), 200),
+            (Caller::local("host"), 400),
+            (scoped("shop"), 200),
+            (scoped("none"), 404),
+        ] {
+            let name = caller.name.clone();
+            let got = answer(&app, get(LIVE).caller(Some(caller))).await;
+            assert_eq!(got.status.as_u16(), status, "{name}: {}", got.body);
+            if status == 200 {
+                let wanted = name.rsplit(' ').next().expect("a name");
+                assert!(got.body.contains(&format!("\"catalog\":\"{wanted}\"")), "{name}: {}", got.body);
+            } else {
+                assert!(status == 400 || !got.body.contains("shop"), "{name}: {}", got.body);
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! The gate of a service: blocked, decided on, green; and every way in which the service cannot judge.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead, BufReader, Write as _},
+    net::{TcpListener, TcpStream},
     process::{Child, Stdio},
 };
 
@@ -61,6 +62,47 @@ impl Serving {
         let asked = service.post::<Value>("/api/v1/catalogs/shop/decisions", body.to_string(), None);
         runtime.block_on(asked).unwrap_or_else(|e| panic!("{e}"));
     }
+}
+
+/// Stands before a service and has it say no where it says yes, without a reason: a later one may know more than this program.
+fn refusing(url: &str) -> String {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let relay = format!("http://{}", port.local_addr().expect("an address"));
+    let host = url.trim_start_matches("http://").to_owned();
+    std::thread::spawn(move || {
+        for stream in port.incoming().map_while(Result::ok) {
+            let (head, body) = message(&mut BufReader::new(&stream));
+            let (first, rest) = head.split_once('\n').expect("a request");
+            let mut service = TcpStream::connect(&host).expect("it listens");
+            write!(service, "{first}\nconnection: close\r\n{rest}\r\n{body}").expect("it reads");
+            let (head, body) = message(&mut BufReader::new(&service));
+            let body = body.replace("\"passes\":true", "\"passes\":false");
+            let head: String =
+                head.split_inclusive('\n').filter(|line| !line.starts_with("content-length")).collect();
+            let length = body.len();
+            _ = write!(&stream, "{head}content-length: {length}\r\n\r\n{body}");
+        }
+    });
+    relay
+}
+
+/// The head, without the line that ends it, and the body of a message.
+fn message(from: &mut impl BufRead) -> (String, String) {
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        from.read_line(&mut line).expect("a line");
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(said) = line.strip_prefix("content-length: ") {
+            length = said.trim().parse().expect("a number");
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    from.read_exact(&mut body).expect("the body");
+    (head, String::from_utf8(body).expect("text"))
 }
 
 /// Runs a command of an author's with a token.
@@ -213,6 +255,18 @@ fn a_service_that_cannot_judge_is_an_error_with_the_next_step_and_never_a_pass()
         }
         assert!(!ended.stderr.contains(ci.as_str()), "a token is nobody's to read");
     }
+    let ended = run(&author, &ci, &gate(&refusing(url), &same, &[])).code(COULD_NOT_RUN);
+    let all = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(all.contains("says that the build does not pass"), "{all}");
+    // What the command line names, the tree does not turn elsewhere.
+    author.file(
+        "toolpact.yaml",
+        "service: {url: 'http://127.0.0.1:1', environment: staging, catalog: other, on-unreachable: use-lockfile}\n",
+    );
+    run(&author, &ci, &gate(url, &same, &[])).code(PASSED);
+    run(&author, &ci, &gate("http://127.0.0.1:1", &same, &[])).code(COULD_NOT_RUN);
+    let ended = run(&author, &ci, &["gate", "--service", url, "--file", &same]).code(INVALID);
+    assert!(ended.stderr.contains("no environment to hold the build against"), "{}", ended.stderr);
     let args =
         ["gate", "--service", url, "--environment", "prodution", "--server", "orders", "--file", &same];
     let ended = run(&author, &ci, &args).code(INVALID);
@@ -322,6 +376,9 @@ fn a_script_that_deploys_is_told_whether_a_version_may_go() {
         .map(|g| &g["code"])
         .collect();
     assert_eq!(blocking, ["order"]);
+    let args = ["can-i-promote", &second, "--environment", "staging", "--service", &refusing(url)];
+    let ended = run(&User::new(), &ci, &args).code(BLOCKED);
+    assert!(ended.stdout.contains("the service says no"), "{}", ended.stdout);
     let args = ["can-i-promote", &second, "--environment", "production", "--service", "http://127.0.0.1:1"];
     let ended = run(&User::new(), &ci, &args).code(COULD_NOT_RUN);
     assert!(ended.stderr.contains("could not be reached"), "{}", ended.stderr);

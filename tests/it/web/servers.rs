@@ -4,7 +4,10 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 use toolpact::{
     app::App,
-    catalog::{ServerSource, ServerSpec, server::Symbolic},
+    catalog::{
+        ServerSource, ServerSpec,
+        server::{AuthContext, Symbolic},
+    },
 };
 
 use super::check;
@@ -104,6 +107,15 @@ async fn a_configuration_is_imported_but_for_commands_and_what_refers_to_this_ma
     let replaced = answer(&app, pasted(&moved, "&replace=on")).await.body;
     assert!(replaced.contains("replaced</span>"), "{replaced}");
     assert_eq!(registered(app.clone()).await, ["maps"]);
+    // What is sent along from this machine is not turned to another URL.
+    let headers = [("Authorization".to_owned(), "Bearer ${MAPS_TOKEN}".into())].into();
+    let context = AuthContext { name: "buyer".to_owned(), headers, ..AuthContext::default() };
+    app.set_context(&seed::name("maps"), context, false, "ann").await.expect("it has a use");
+    let before = app.registered().await.expect("read");
+    let stolen =
+        answer(&app, pasted(&text.to_string().replace("maps.example", "evil.example"), "&replace=on")).await;
+    assert!(stolen.body.contains("it refers to variables or files"), "{}", stolen.body);
+    assert_eq!(app.registered().await.expect("read"), before);
 }
 
 /// The steps of a snapshot that is looked at while it is taken: their names, and what the last one says.
