@@ -412,7 +412,10 @@ fn against(
         DeclaredVersion::Off => Vec::new(),
         DeclaredVersion::Tell | DeclaredVersion::Require | DeclaredVersion::Allow => {
             let (before, now) = &of_tools;
-            declared::of_server(&report, (was.as_deref(), version.as_ref()), (before, now))
+            let server = report.tools.first().map_or("", |tool| tool.server.as_str());
+            let (of_it, said) = (report.tools.iter(), (was.as_deref(), version.as_ref()));
+            let before = |tool: &str| before.get(tool).map(|declared| declared.version.clone());
+            declared::of_server(server, of_it, said, before, |tool| now.get(tool).cloned())
         }
     };
     let grounds = Grounds { versions, ..grounds };

@@ -6,7 +6,7 @@ use semver::Version;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::diff::{Bump, Report, Side};
+use crate::diff::{Bump, Side, ToolReport};
 
 /// A version that somebody declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,22 +91,23 @@ pub fn of_tools(side: &Side) -> BTreeMap<String, Declared> {
     contracts.filter_map(|c| Some((c.name.clone(), of_tool(c.tool())?))).collect()
 }
 
-/// The versions of one server and of its tools, before and now, held against what changed.
-#[must_use]
-pub fn of_server(
-    report: &Report,
+/// The versions of one server and of its tools, before and now, held against what changed of it. `before` and `now` say which a
+/// tool declares of itself.
+pub fn of_server<'r>(
+    server: &str,
+    changed: impl Iterator<Item = &'r ToolReport> + Clone,
     (was, declared): (Option<&str>, Option<&Declared>),
-    (before, now): (&BTreeMap<String, Declared>, &BTreeMap<String, Declared>),
+    before: impl Fn(&str) -> Option<String>,
+    now: impl Fn(&str) -> Option<Declared>,
 ) -> Vec<VersionCheck> {
-    let server = report.tools.first().map_or("", |tool| tool.server.as_str());
+    let bump = changed.clone().map(|tool| tool.required_bump).max().unwrap_or(Bump::None);
     let mut checks = Vec::new();
     if let (Some(was), Some(declared)) = (was, declared) {
-        checks.extend(check(server, None, was, declared, report.required_bump));
+        checks.extend(check(server, None, was, declared, bump));
     }
-    for changed in &report.tools {
-        if let (Some(was), Some(now)) = (before.get(&changed.tool), now.get(&changed.tool)) {
-            let tool = Some(changed.tool.as_str());
-            checks.extend(check(server, tool, &was.version, now, changed.required_bump));
+    for ToolReport { tool, required_bump, .. } in changed {
+        if let (Some(was), Some(now)) = (before(tool), now(tool)) {
+            checks.extend(check(server, Some(tool), &was, &now, *required_bump));
         }
     }
     checks

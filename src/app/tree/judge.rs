@@ -5,7 +5,7 @@ use chrono::NaiveDate;
 use super::{Failed, Listed};
 use crate::{
     app::{AppError, Kind},
-    diff::{Bump, Calls, Report, Side, diff_with_calls},
+    diff::{Calls, Report, Side, diff_with_calls},
     gate::{
         Declared, Grounds, Judgement, Lock, Policy, VersionCheck, Waiver, declared,
         judge::{announced, judge},
@@ -121,22 +121,17 @@ fn versions(
     let mut checks = Vec::new();
     for (name, declared) in declared {
         let (Some(locked), server) = (lock.server(name), name.as_str()) else { continue };
-        let of_server = report.tools.iter().filter(|t| t.server == server);
-        let bump = of_server.clone().map(|t| t.required_bump).max().unwrap_or(Bump::None);
-        if let (Some(was), Some(declared)) = (&locked.version, declared) {
-            checks.extend(declared::check(server, None, was, declared, bump));
-        }
-        for changed in of_server {
-            let was = locked.tools.iter().find(|t| t.contract.name == changed.tool);
-            let was = was.and_then(|t| declared::of_tool(t.contract.tool()));
+        let changed = report.tools.iter().filter(|t| t.server == server);
+        let before = |tool: &str| {
+            let was = locked.tools.iter().find(|t| t.contract.name == tool)?;
+            Some(declared::of_tool(was.contract.tool())?.version)
+        };
+        let now = |tool: &str| {
             let mut contracts = candidate.servers.iter().filter(|(n, _)| n.as_ref() == Some(name));
-            let now = contracts.find_map(|(_, all)| all.iter().find(|c| c.name == changed.tool));
-            let now = now.and_then(|c| declared::of_tool(c.tool()));
-            if let (Some(was), Some(now)) = (was, now) {
-                let tool = Some(changed.tool.as_str());
-                checks.extend(declared::check(server, tool, &was.version, &now, changed.required_bump));
-            }
-        }
+            declared::of_tool(contracts.find_map(|(_, all)| all.iter().find(|c| c.name == tool))?.tool())
+        };
+        let said = (locked.version.as_deref(), declared.as_ref());
+        checks.extend(declared::of_server(server, changed, said, before, now));
     }
     checks
 }

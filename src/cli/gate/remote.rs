@@ -249,29 +249,19 @@ fn stands(stands: Stands) -> Option<Standing> {
 /// The versions that servers and tools declare, held against what is live and what changed. Like is held against like: what a
 /// server said of itself against what it says now.
 fn versions(listed: &[Listed], report: &Report, releases: &[Release]) -> Vec<VersionCheck> {
-    let mut checks = Vec::new();
-    for release in releases {
-        let Some(one) = listed.iter().find(|l| l.name == release.server) else { continue };
-        let server = release.server.as_str();
-        let of_server = report.tools.iter().filter(|t| t.server == server);
-        match &release.tool {
-            None => {
-                let bump = of_server.map(|t| t.required_bump).max().unwrap_or(crate::diff::Bump::None);
-                let said = one.said.as_ref();
-                checks.extend(said.and_then(|s| declared::check(server, None, &release.version, s, bump)));
-            }
-            Some(tool) => {
-                let changed = of_server.clone().find(|t| t.tool == *tool);
-                let now = one.contracts.iter().find(|c| c.name == *tool);
-                let now = now.and_then(|c| declared::of_tool(c.tool()));
-                if let (Some(changed), Some(now)) = (changed, now) {
-                    let bump = changed.required_bump;
-                    checks.extend(declared::check(server, Some(tool), &release.version, &now, bump));
-                }
-            }
-        }
-    }
-    checks
+    let of_listed = |one: &Listed| {
+        let server = one.name.as_str();
+        let was = |tool: Option<&str>| {
+            let release = releases.iter().find(|r| r.server == one.name && r.tool.as_deref() == tool)?;
+            Some(release.version.clone())
+        };
+        let now = |tool: &str| declared::of_tool(one.contracts.iter().find(|c| c.name == tool)?.tool());
+        let changed = report.tools.iter().filter(|t| t.server == server);
+        let of_itself = was(None);
+        let said = (of_itself.as_deref(), one.said.as_ref());
+        declared::of_server(server, changed, said, |tool| was(Some(tool)), now)
+    };
+    listed.iter().flat_map(of_listed).collect()
 }
 
 /// The lockfile judges, because the service cannot.

@@ -16,6 +16,34 @@ use crate::{
     store::{CheckQuery, CheckRow, Checks, Result, StoreError},
 };
 
+/// Checks with their reports, by their columns.
+macro_rules! checks {
+    ($where:literal) => {
+        concat!(
+            "SELECT id, digest, catalog, environment, version, servers, repository, revision, branch, pull_request,
+                 report, earlier, created_by, created_at
+             FROM checks ",
+            $where
+        )
+    };
+}
+
+/// Where the build came from.
+#[derive(FromRow)]
+struct Context {
+    repository: Option<String>,
+    revision: Option<String>,
+    branch: Option<String>,
+    pull_request: Option<String>,
+}
+
+impl From<Context> for BuildContext {
+    fn from(row: Context) -> Self {
+        let Context { repository, revision, branch, pull_request } = row;
+        Self { repository, commit: revision, branch, pull_request }
+    }
+}
+
 #[derive(FromRow)]
 struct Whole {
     id: i64,
@@ -24,10 +52,8 @@ struct Whole {
     environment: String,
     version: String,
     servers: String,
-    repository: Option<String>,
-    revision: Option<String>,
-    branch: Option<String>,
-    pull_request: Option<String>,
+    #[sqlx(flatten)]
+    context: Context,
     report: String,
     earlier: String,
     created_by: String,
@@ -44,12 +70,7 @@ impl TryFrom<Whole> for Check {
             environment: parsed("environment name", &row.environment)?,
             version: parsed("catalog version", &row.version)?,
             servers: from_json("servers of a check", &row.servers)?,
-            context: BuildContext {
-                repository: row.repository,
-                commit: row.revision,
-                branch: row.branch,
-                pull_request: row.pull_request,
-            },
+            context: row.context.into(),
             report: from_json("report", &row.report)?,
             earlier: from_json("earlier reports", &row.earlier)?,
             created_by: row.created_by,
@@ -64,10 +85,8 @@ struct Glance {
     catalog: String,
     environment: String,
     version: String,
-    repository: Option<String>,
-    revision: Option<String>,
-    branch: Option<String>,
-    pull_request: Option<String>,
+    #[sqlx(flatten)]
+    context: Context,
     verdict: String,
     created_by: String,
     created_at: String,
@@ -81,12 +100,7 @@ impl TryFrom<Glance> for CheckRow {
             catalog: parsed("catalog name", &row.catalog)?,
             environment: parsed("environment name", &row.environment)?,
             version: parsed("catalog version", &row.version)?,
-            context: BuildContext {
-                repository: row.repository,
-                commit: row.revision,
-                branch: row.branch,
-                pull_request: row.pull_request,
-            },
+            context: row.context.into(),
             verdict: from_word("verdict", &row.verdict)?,
             created_by: row.created_by,
             created_at: parsed("time of a check", &row.created_at)?,
@@ -98,14 +112,10 @@ impl TryFrom<Glance> for CheckRow {
 impl Checks for Database {
     async fn put_check(&self, check: Check, event: NewEvent) -> Result<Check> {
         let mut tx = self.write().await?;
-        let known: Option<Whole> = sqlx::query_as(
-            "SELECT id, digest, catalog, environment, version, servers, repository, revision, branch, pull_request,
-                 report, earlier, created_by, created_at
-             FROM checks WHERE digest = $1",
-        )
-        .bind(check.digest.as_str())
-        .fetch_optional(&mut *tx)
-        .await?;
+        let known: Option<Whole> = sqlx::query_as(checks!("WHERE digest = $1"))
+            .bind(check.digest.as_str())
+            .fetch_optional(&mut *tx)
+            .await?;
         if let Some(known) = known {
             return known.try_into();
         }
@@ -136,14 +146,8 @@ impl Checks for Database {
     }
 
     async fn check(&self, id: i64) -> Result<Option<Check>> {
-        let row: Option<Whole> = sqlx::query_as(
-            "SELECT id, digest, catalog, environment, version, servers, repository, revision, branch, pull_request,
-                 report, earlier, created_by, created_at
-             FROM checks WHERE id = $1",
-        )
-        .bind(id)
-        .fetch_optional(&self.reader)
-        .await?;
+        let row: Option<Whole> =
+            sqlx::query_as(checks!("WHERE id = $1")).bind(id).fetch_optional(&self.reader).await?;
         row.map(Check::try_from).transpose()
     }
 
@@ -173,15 +177,11 @@ impl Checks for Database {
     }
 
     async fn checks(&self, catalog: &CatalogName, count: usize) -> Result<Vec<Check>> {
-        let rows: Vec<Whole> = sqlx::query_as(
-            "SELECT id, digest, catalog, environment, version, servers, repository, revision, branch, pull_request,
-                 report, earlier, created_by, created_at
-             FROM checks WHERE catalog = $1 ORDER BY id DESC LIMIT $2",
-        )
-        .bind(catalog.as_str())
-        .bind(limit(count))
-        .fetch_all(&self.reader)
-        .await?;
+        let rows: Vec<Whole> = sqlx::query_as(checks!("WHERE catalog = $1 ORDER BY id DESC LIMIT $2"))
+            .bind(catalog.as_str())
+            .bind(limit(count))
+            .fetch_all(&self.reader)
+            .await?;
         rows.into_iter().map(Check::try_from).collect()
     }
 }

@@ -282,6 +282,40 @@ fn a_service_that_cannot_judge_is_an_error_with_the_next_step_and_never_a_pass()
 }
 
 #[test]
+fn a_version_that_a_tool_declares_is_held_against_what_is_live() {
+    let serving = Serving::new();
+    let ci = serving.token(&["ann", "--kind", "ci", "--role", "author"]);
+    let list = |version: &str, more: Value| {
+        let mut properties = json!({"sku": {"type": "string"}});
+        properties.as_object_mut().expect("one").extend(more.as_object().cloned().unwrap_or_default());
+        let schema = json!({"type": "object", "properties": properties});
+        json!({"tools": [{"name": "find", "inputSchema": schema, "_meta": {"version": version}}]}).to_string()
+    };
+    let operator = &serving.operator;
+    operator.file("live.json", list("1.4.0", json!({})));
+    operator.run(&["snapshot", "orders", "--file", "live.json"]).code(PASSED);
+    let approve = ["approve", "shop", "d-2", "--accept-breaking", "--reason", "versions"];
+    let said = operator.run(&approve).code(PASSED).stdout;
+    let version = said.split_once("shop@").expect("it names the version").1;
+    let version = version.split(char::is_whitespace).next().expect("a version");
+    operator.run(&["promote", "production", version, "--reason", "versions"]).code(PASSED);
+
+    let author = User::new();
+    author.file("toolpact.yaml", "policy: {declared-version: require}\n");
+    for (declared, more, code, says) in [
+        ("1.4.0", json!({}), PASSED, "gate: passed"),
+        ("1.4.0", json!({"note": {"type": "string"}}), BLOCKED, "needs 1.5.0"),
+        ("1.5.0", json!({"note": {"type": "string"}}), PASSED, "gate: passed"),
+    ] {
+        author.file("build.json", list(declared, more));
+        let ended = run(&author, &ci, &gate(&serving.url, "build.json", &[]));
+        let all = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.code, code, "{declared}: {all}");
+        assert!(all.contains(says), "{declared}: no `{says}` in {all}");
+    }
+}
+
+#[test]
 fn the_settings_of_a_tree_name_the_service_and_what_is_done_where_it_is_down() {
     let author = User::new();
     let (same, breaking) = (recorded("orders-1.json"), recorded("orders-3-breaking.json"));
