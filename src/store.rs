@@ -22,7 +22,7 @@ pub use trail::{Signed, Trail, Unreadable};
 pub use upkeep::Condition;
 pub use webhooks::{Attempted, Planned, Queue, Sending, Webhooks};
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -425,8 +425,12 @@ pub trait Snapshots: Send + Sync {
     ) -> Result<Vec<RawItem>>;
     /// The digests of a server's snapshots that begin with these hex digits.
     async fn snapshots_like(&self, server: &ServerName, hex: &str) -> Result<Vec<Digest>>;
-    /// The text of a tool by its raw digest, whoever listed it.
-    async fn tool_text(&self, raw: &Digest) -> Result<Option<String>>;
+    /// The texts of tools by their raw digests, whoever listed them; those that are not stored are not in it.
+    async fn tool_texts(&self, raws: &[&Digest]) -> Result<HashMap<Digest, String>>;
+    /// The text of one.
+    async fn tool_text(&self, raw: &Digest) -> Result<Option<String>> {
+        Ok(self.tool_texts(&[raw]).await?.remove(raw))
+    }
 }
 
 /// A server that can be asked again.

@@ -1,6 +1,6 @@
 //! Drafts: how they form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     catalog::{
-        Catalog, CatalogServer, Content, Draft, DraftStatus, Member, Policy, ServerPin, Version,
+        Catalog, CatalogServer, Content, Draft, DraftStatus, Policy, ServerPin, Version,
         draft::{self, Release},
         policy::Against,
     },
@@ -291,10 +291,9 @@ impl App {
         let mut releases = Vec::new();
         for pin in &content.servers {
             let (_, mut contracts) = self.contracts(&pin.server, &pin.snapshot).await?;
-            contracts.retain(|contract| {
-                let held = |m: &Member| m.tool == contract.name && m.server.as_ref() == Some(&pin.server);
-                content.members.iter().any(held)
-            });
+            let of_it = content.members.iter().filter(|m| m.server.as_ref() == Some(&pin.server));
+            let held: HashSet<_> = of_it.map(|m| m.tool.as_str()).collect();
+            contracts.retain(|contract| held.contains(contract.name.as_str()));
             releases.push(Release { pin: pin.clone(), contracts });
         }
         Ok(releases)

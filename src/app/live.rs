@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     catalog::{
-        EnvironmentPointer, Move, ServerSource, Version,
+        EnvironmentPointer, Member, Move, ServerSource, Version,
         verify::{Verification, verify},
     },
     name::{CatalogName, EnvironmentName, ServerName},
@@ -99,11 +99,12 @@ impl App {
         version: &Version,
         server: Option<&ServerName>,
     ) -> Result<Vec<LiveTool>, AppError> {
-        let mut tools = Vec::new();
-        for member in &version.content.members {
-            if server.is_some_and(|server| member.server.as_ref().is_some_and(|s| s != server)) {
-                continue;
-            }
+        let whose =
+            |member: &&Member| server.is_none_or(|server| member.server.as_ref().is_none_or(|s| s == server));
+        let members: Vec<_> = version.content.members.iter().filter(whose).collect();
+        let texts = self.pinned_texts(members.iter().copied()).await?;
+        let mut tools = Vec::with_capacity(members.len());
+        for member in members {
             let label = format!("{}@{}", version.catalog, version.version);
             let not = |code, cause: &str, help: &str| {
                 let message = format!("`{label}` cannot be given as tools: {cause} tool `{}`", member.tool);
@@ -113,7 +114,7 @@ impl App {
                 let help = "snapshot the server and draft a version of the catalog; that pins the contracts";
                 return Err(not("no-contracts", "it names without digests", help));
             };
-            let Some(text) = self.store.tool_text(&digests.raw).await? else {
+            let Some(text) = texts.get(&digests.raw).cloned() else {
                 let help = "snapshot that release of the server here, from a saved file if it no longer runs";
                 return Err(not("contract-not-stored", "this database does not hold the text of", help));
             };

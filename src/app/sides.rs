@@ -1,11 +1,13 @@
 //! What a person wrote for one side of a diff, resolved to contracts.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, value::RawValue};
 
 use super::{App, AppError, Kind, check};
 use crate::{
     catalog::{
-        CatalogVersion, Version,
+        CatalogVersion, Member, Version,
         alias::{self, ToolAliases},
         draft::{Release, Returned},
     },
@@ -89,9 +91,11 @@ impl App {
             if let Some(server) = server {
                 whose = format!("\"server\":{},", serde_json::Value::from(server.as_str()));
             }
-            for contract in contracts {
-                let raw = self.store.tool_text(&contract.digests().raw).await?;
-                tools.push(raw.ok_or_else(|| unreadable(format!("`{}` has no text", contract.name)))?);
+            let raws: Vec<_> = contracts.iter().map(|contract| &contract.digests().raw).collect();
+            let texts = self.store.tool_texts(&raws).await?;
+            for (contract, raw) in contracts.iter().zip(raws) {
+                let text = texts.get(raw).cloned();
+                tools.push(text.ok_or_else(|| unreadable(format!("`{}` has no text", contract.name)))?);
             }
         }
         Ok(format!("{{{whose}\"tools\":[\n{}\n]}}\n", tools.join(",\n")))
@@ -205,6 +209,7 @@ impl App {
         version: &Version,
         unpinned: Unpinned,
     ) -> Result<Side, AppError> {
+        let texts = self.pinned_texts(&version.content.members).await?;
         let mut side = Side { label: label.to_owned(), servers: Vec::new() };
         for (index, member) in version.content.members.iter().enumerate() {
             let Some(digests) = &member.digests else {
@@ -219,7 +224,7 @@ impl App {
                     "snapshot the server and draft a version of the catalog; that pins the contracts",
                 ));
             };
-            let Some(text) = self.store.tool_text(&digests.raw).await? else {
+            let Some(text) = texts.get(&digests.raw).cloned() else {
                 let message = format!(
                     "`{label}` cannot be compared: the text of tool `{}` ({}) is not in this database",
                     member.tool, digests.raw
@@ -234,6 +239,15 @@ impl App {
         Ok(side)
     }
 
+    /// The texts of those of these members that pin a contract whose text is in this database, by raw digest.
+    pub(super) async fn pinned_texts<'a>(
+        &self,
+        members: impl IntoIterator<Item = &'a Member>,
+    ) -> Result<HashMap<Digest, String>, AppError> {
+        let raws: Vec<_> = members.into_iter().filter_map(|m| m.digests.as_ref()).map(|d| &d.raw).collect();
+        Ok(self.store.tool_texts(&raws).await?)
+    }
+
     /// A tool as its server lists it, by its raw digest; nothing where its text is not in this database.
     ///
     /// # Errors
@@ -246,10 +260,11 @@ impl App {
     /// What tools that came back were, and are, as the two sides of a diff. One whose older text is not in this database is
     /// left out of both: there is nothing to compare.
     pub(super) async fn returned_sides(&self, returned: &[Returned<'_>]) -> Result<(Side, Side), AppError> {
+        let texts = self.pinned_texts(returned.iter().map(|tool| tool.before)).await?;
         let (mut before, mut after) = (Side::default(), Side::default());
         for (index, tool) in returned.iter().enumerate() {
             let Some(digests) = &tool.before.digests else { continue };
-            let Some(text) = self.store.tool_text(&digests.raw).await? else { continue };
+            let Some(text) = texts.get(&digests.raw).cloned() else { continue };
             add(&mut before, Some(&tool.server), contract_of(index, text)?);
             add(&mut after, Some(&tool.server), tool.contract.clone());
         }

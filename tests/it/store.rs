@@ -93,6 +93,32 @@ async fn every_byte_of_a_tool_is_kept_though_its_digest_ignores_spelling() {
 }
 
 #[tokio::test]
+async fn the_texts_of_many_tools_are_read_at_once_and_one_each() {
+    let (app, store) = crate::support::app().await;
+    for server in ["one", "two"] {
+        // The second spells each in its own way: a tool has one digest, and two texts.
+        let space = if server == "one" { "" } else { " " };
+        let text = |n| format!(r#"{{"name":"t{n}",{space}"inputSchema":{{}}}}"#);
+        let tools: Vec<String> = (0..250).map(text).collect();
+        app.record(&is(server), spelled(&format!("[{}]", tools.join(","))), "ci").await.expect("recorded");
+    }
+    let digest = store.last_ok(&is("one")).await.expect("read").and_then(|row| row.digest).expect("ok");
+    let tools = store.tool_digests(&is("one"), &digest).await.expect("read");
+    let strange = Digest::of_bytes(b"nobody's");
+    for count in [0, 1, 99, 100, 101, 200, 250] {
+        let mut raws: Vec<&Digest> = tools.iter().take(count).map(|(_, raw)| raw).collect();
+        raws.extend([&strange, &strange]);
+        let texts = store.tool_texts(&raws).await.expect("read");
+        assert_eq!(texts.len(), count);
+        for (name, raw) in tools.iter().take(count) {
+            let text: serde_json::Value = serde_json::from_str(&texts[raw]).expect("JSON");
+            assert_eq!(text["name"], name.as_str());
+        }
+    }
+    assert!(store.tool_texts(&[]).await.expect("read").is_empty());
+}
+
+#[tokio::test]
 async fn surfaces_are_kept_once_and_byte_for_byte() {
     let mut behind = Behind::new().await;
     let text = r#"{ "uri": "x://\u0061", "size": 1.0 }"#;

@@ -1,5 +1,7 @@
 //! Listings, snapshots, surfaces, and the texts of what stands in them.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use sqlx::FromRow;
@@ -251,16 +253,36 @@ impl Snapshots for Database {
         digests.iter().map(|d| parsed("snapshot digest", d)).collect()
     }
 
-    async fn tool_text(&self, raw: &Digest) -> Result<Option<String>> {
-        let text = sqlx::query_scalar(
-            "SELECT c.body FROM contracts k JOIN content c ON c.digest = k.content WHERE k.raw = $1 LIMIT 1",
-        )
-        .bind(raw.as_str())
-        .fetch_optional(&self.reader)
-        .await?;
-        Ok(text)
+    async fn tool_texts(&self, raws: &[&Digest]) -> Result<HashMap<Digest, String>> {
+        let mut texts = HashMap::with_capacity(raws.len());
+        for batch in raws.chunks(BATCH) {
+            let mut query = sqlx::query_as(sqlx::AssertSqlSafe(BY_RAW.as_str()));
+            // One statement for every length: what is missing of a batch is its last digest again.
+            for place in 0..BATCH {
+                query = query.bind(batch[place.min(batch.len() - 1)].as_str());
+            }
+            let rows: Vec<(String, String)> = query.fetch_all(&self.reader).await?;
+            for (raw, text) in rows {
+                texts.insert(parsed("digest", &raw)?, text);
+            }
+        }
+        Ok(texts)
     }
 }
+
+/// Tools of which the texts are read at once.
+const BATCH: usize = 100;
+
+/// Their texts; one of those that a tool has which was written in several ways.
+static BY_RAW: LazyLock<String> = LazyLock::new(|| {
+    let places: Vec<String> = (1..=BATCH).map(|place| format!("${place}")).collect();
+    format!(
+        "SELECT k.raw, c.body
+         FROM (SELECT raw, min(content) AS content FROM contracts WHERE raw IN ({}) GROUP BY raw) k
+         JOIN content c ON c.digest = k.content",
+        places.join(", ")
+    )
+});
 
 /// A snapshot from the texts of its tools.
 fn made(server: ServerName, provenance: Provenance, texts: Vec<String>) -> Result<Snapshot> {
