@@ -15,7 +15,7 @@ mod memory;
 mod oauth;
 mod prune;
 mod remote;
-mod reports;
+pub(crate) mod reports;
 mod serve;
 mod story;
 mod surfaces;

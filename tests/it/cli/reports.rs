@@ -17,7 +17,7 @@ fn locked() -> User {
 }
 
 /// The gate of this list, with every report.
-fn reported(user: &User, args: &[&str], code: i32) -> impl Fn(&str) -> String + use<> {
+pub(crate) fn reported(user: &User, args: &[&str], code: i32) -> impl Fn(&str) -> String + use<> {
     let reports: Vec<String> = FORMS.iter().map(|form| format!("--report={form}={form}.out")).collect();
     for form in FORMS {
         _ = fs::remove_file(user.home().join(format!("{form}.out")));
@@ -29,7 +29,7 @@ fn reported(user: &User, args: &[&str], code: i32) -> impl Fn(&str) -> String + 
 }
 
 /// A list in which every text that a server may choose is meant to be taken for something else.
-fn hostile(extra: bool) -> String {
+pub(crate) fn hostile(extra: bool) -> String {
     let evil = "<img src=x onerror=1>`|**[a](https://h/)@ann #1 </details>%0A::error::\u{1b}[31m\n- x]]>";
     let schema = |values: Value| json!({"type": "object", "properties": {evil: {"enum": values}}});
     let mut tools = vec![json!({"name": evil, "description": evil, "inputSchema": schema(json!([evil]))})];
@@ -107,7 +107,7 @@ fn a_finding_points_at_the_block_of_its_tool() {
 const ELEMENTS: [&str; 10] = ["h3", "ul", "li", "p", "code", "strong", "span", "br", "details", "summary"];
 
 /// Markdown as HTML.
-fn rendered(md: &str) -> String {
+pub(crate) fn rendered(md: &str) -> String {
     let mut html = String::new();
     let options = pulldown_cmark::Options::ENABLE_TABLES | pulldown_cmark::Options::ENABLE_STRIKETHROUGH;
     pulldown_cmark::html::push_html(&mut html, pulldown_cmark::Parser::new_ext(md, options));

@@ -1,6 +1,7 @@
 // Drives the pages in Chromium. tests/it/web/browser.rs starts the service and says in the environment what to do:
 // PACKAGES (a folder with playwright-core and @axe-core/playwright), CHROMIUM, BASE, TOKEN, SHOTS (a folder), DO (mouse,
-// keyboard, looks, hostile, two, anew, servers). Ends with 1 and the reasons where something is not as it should be.
+// keyboard, looks, hostile, two, anew, servers; markdown: FILES, without a service). Ends with 1 and the reasons where something
+// is not as it should be.
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 
@@ -369,7 +370,7 @@ async function pages(page, most) {
   const kind = (path) =>
     `/${path}`.replace(/[0-9a-f]{12}/g, "#").replace(/(\/(rules|tools|versions)\/)[^/?]+/g, "$1*").replace(/assume=\w+/, "assume").replace(/\d+/g, "9");
   const found = new Map();
-  const next = ["", "nothing", "catalogs/nothing", "servers?nothing=1", "diff?baseline=staging&candidate=production"];
+  const next = ["", "nothing", "catalogs/nothing", "servers?nothing=1", "search?q=order", "search?q=nothing-like-it", "diff?baseline=staging&candidate=production"];
   while (next.length && found.size < most) {
     const path = next.shift();
     if (found.has(kind(path))) continue;
@@ -435,11 +436,38 @@ async function narrow(page, path) {
   }
 }
 
+// One of each thing that a service which just began has none of: a page says more with them than without.
+async function populated(page) {
+  const refused = await page.evaluate(async () => {
+    const read = async (path) => (await fetch(`/api/v1/${path}`)).json();
+    const [{ name: catalog }] = (await read("catalogs")).items;
+    const [{ id }] = (await read(`catalogs/${catalog}/drafts`)).items;
+    const { report } = await read(`catalogs/${catalog}/drafts/${id}`);
+    const changes = report.tools.flatMap((tool) => tool.findings).filter((f) => f.level === "breaking").map((f) => f.fingerprint);
+    const send = async (method, path, body, headers = {}) => {
+      const more = { "content-type": "application/json", ...headers };
+      const answer = await fetch(`/api/v1/${path}`, { method, headers: more, body: JSON.stringify(body) });
+      return answer.ok ? "" : `${method} ${path}: ${answer.status} ${await answer.text()}`;
+    };
+    const end = new Date(Date.now() + 30 * 86400000).toISOString();
+    const answers = [
+      await send("PUT", "teams/shopping", { members: ["ann", "ben@example.com"], servers: ["orders"] }, { "if-none-match": "*" }),
+      await send("POST", "webhooks", { name: "on-call", url: "https://hooks.example.com/services/1", kinds: ["draft."], severities: ["breaking"] }),
+      await send("POST", "tokens", { owner: "shop", name: "the pipeline of the shop", kind: "ci", roles: ["author"], expiresAt: end }),
+      await send("POST", "environments/staging/freeze", { reason: "the end of the year" }),
+      await send("POST", `catalogs/${catalog}/decisions`, { changes: changes.slice(0, 1), ruling: "accept", reason: "agents move next week", expires: end }),
+    ];
+    return answers.filter((answer) => answer);
+  });
+  if (refused.length) fail(refused.join("; "));
+}
+
 async function looks(browser) {
   const first = await browser.newContext();
   const visitor = await signedIn(first);
   await registered(visitor);
-  const all = ["login", ...(await pages(visitor, 60))];
+  await populated(visitor);
+  const all = ["login", ...(await pages(visitor, 80))];
   await first.close();
   for (const colorScheme of ["light", "dark"]) {
     for (const [width, height] of [[1280, 900], [390, 844]]) {
@@ -463,6 +491,24 @@ async function looks(browser) {
   console.log(`${all.length} pages were looked at four times`);
 }
 
+// What Markdown became in another's hands: every mark is an effect, what a server wrote is text, and nothing is asked for.
+async function markdown(browser) {
+  const page = await watched(await browser.newContext({ viewport: { width: 800, height: 900 } }));
+  for (const { name, html, says, hides } of JSON.parse(readFileSync(env("FILES"), "utf8"))) {
+    await page.setContent(`<!doctype html><html lang="en"><title>${name}</title><body>${html}</body></html>`);
+    const shown = () => page.locator("body").innerText();
+    for (const text of hides) if ((await shown()).includes(text)) wrong.push(`${name} shows "${text}" before it is opened`);
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    const text = await shown();
+    for (const said of [...says, ...hides]) if (!text.includes(said)) wrong.push(`${name} does not say "${said}": ${text}`);
+    for (const mark of ["**", "```", "###", "<details", "<summary", "<code", "<br", "<span", "&#", "]("]) {
+      if (text.split("<img src=x onerror=1>`|**[a](https://h/)@ann #1 </details>").join("").includes(mark)) wrong.push(`${name} shows "${mark}": ${text}`);
+    }
+    if (await page.locator("a, img, script, style, iframe, form").count()) wrong.push(`${name} holds more than text`);
+    await page.screenshot({ path: `${shots}/markdown-${name}.png`, fullPage: true });
+  }
+}
+
 const browser = await chromium.launch({ executablePath: env("CHROMIUM"), args: ["--no-sandbox"] });
 try {
   const what = env("DO");
@@ -471,6 +517,7 @@ try {
   else if (what === "anew") await anew(browser);
   else if (what === "servers") await servers(browser);
   else if (what === "looks") await looks(browser);
+  else if (what === "markdown") await markdown(browser);
   else {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     const page = await watched(context);

@@ -14,6 +14,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
+    cli::reports,
     command::{User, answers, script},
     database,
     real::installed,
@@ -60,7 +61,7 @@ fn two_review_at_once_and_the_service_is_started_anew() {
         ("SESSIONS", sessions.to_str().expect("a path of letters")),
     ];
     for what in ["two", "anew"] {
-        told(what, &Service::start(&user, &[]), &more);
+        told(what, &Service::start(&user, &[]).base, &more);
     }
 }
 
@@ -95,6 +96,49 @@ fn nothing_that_a_hostile_server_wrote_happens() {
         }
     }
     drive("hostile", &user, &[]);
+}
+
+/// As who reads a pull request sees it: the severest open, the rest folded, and what a server wrote to the letter.
+#[test]
+fn the_markdown_of_a_gate_is_shown_as_it_is_meant() {
+    if ready().is_none() {
+        return;
+    }
+    let list = |tools: Vec<Value>| json!({ "tools": tools }).to_string();
+    let many = |required: Value| {
+        let schema =
+            json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": required});
+        list((0..9).map(|n| json!({"name": format!("tool_{n}"), "inputSchema": schema})).collect())
+    };
+    let shows = |name: &str, lists: [String; 2], code: i32, says: Value, hides: Value| {
+        let user = User::new();
+        user.file("one.json", &lists[0]);
+        user.file("two.json", &lists[1]);
+        user.run(&["lock", "--server", "s", "--file", "one.json"]).code(0);
+        let html = reports::rendered(&reports::reported(&user, &["--file", "two.json"], code)("md"));
+        json!({"name": name, "html": html, "says": says, "hides": hides})
+    };
+    let word = "<img src=x onerror=1>`|**[a](https://h/)@ann #1 </details>%0A::error::";
+    let files = [
+        shows("same", [many(json!([])), many(json!([]))], 0, json!(["✅ toolpact gate: passed"]), json!([])),
+        shows(
+            "blocked",
+            [many(json!([])), many(json!(["id"]))],
+            1,
+            json!([
+                "❌ toolpact gate: blocked by",
+                "breaking tool_0 on s: ",
+                "shown by {}",
+                "4 more",
+                "required bump: major"
+            ]),
+            json!(["breaking tool_8 on s: "]),
+        ),
+        shows("hostile", [reports::hostile(false), reports::hostile(true)], 1, json!([word]), json!([])),
+    ];
+    let user = User::new();
+    let path = user.file("files.json", json!(files).to_string());
+    told("markdown", "about:blank", &[("TOKEN", ""), ("FILES", path.to_str().expect("a path of letters"))]);
 }
 
 /// A database with two versions, the later of them live in `staging`, and a third release of the server that waits for a review.
@@ -206,18 +250,18 @@ fn drive(what: &str, user: &User, more: &[&str]) {
     }
     let mut service = Service::start(user, more);
     let token = service.says("shown this once: ");
-    told(what, &service, &[("TOKEN", &token)]);
+    told(what, &service.base, &[("TOKEN", &token)]);
 }
 
-/// Has the script do this to a service.
-fn told(what: &str, service: &Service, more: &[(&str, &str)]) {
+/// Has the script do this to the service there.
+fn told(what: &str, base: &str, more: &[(&str, &str)]) {
     let (packages, browser) = ready().expect("it was asked before");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ended = Command::new("node")
         .arg(root.join("tests/it/web/browser.mjs"))
         .env("PACKAGES", packages)
         .env("CHROMIUM", browser)
-        .env("BASE", &service.base)
+        .env("BASE", base)
         .env("SHOTS", root.join("target/screenshots"))
         .env("DO", what)
         .envs(more.iter().copied())
