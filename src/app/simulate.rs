@@ -154,8 +154,8 @@ impl App {
             Some(number) => Some(self.version(&draft.catalog, number).await?),
             None => None,
         };
-        let baseline = self.baseline(base.as_ref()).await?;
-        let releases = self.releases_of(&draft.content).await?;
+        let (baseline, releases) =
+            tokio::try_join!(self.baseline(base.as_ref()), self.releases_of(&draft.content))?;
         compared(baseline, sides::candidate(draft.report.candidate.clone(), &releases), options).await
     }
 }

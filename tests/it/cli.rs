@@ -13,6 +13,7 @@ mod lock;
 #[cfg(target_os = "linux")]
 mod memory;
 mod oauth;
+mod packaging;
 mod prune;
 mod remote;
 pub(crate) mod reports;

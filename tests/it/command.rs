@@ -90,7 +90,7 @@ impl User {
         self.ended(child.wait_with_output().expect("it ends"))
     }
 
-    fn ended(&self, output: Output) -> Ended {
+    pub(crate) fn ended(&self, output: Output) -> Ended {
         let home = self.home().to_string_lossy().into_owned();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&home, "HOME");
         Ended {
