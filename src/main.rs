@@ -17,11 +17,12 @@ fn main() -> ExitCode {
 async fn serve(listener: TcpListener, app: App, limits: Limits, stop: cli::Stop) -> io::Result<()> {
     let bound = listener.local_addr()?;
     let routes = http::router(app.clone()).merge(web::router(app.clone()));
-    let router = http::service(routes, app.clone(), bound, Arc::new(limits));
+    let limits = Arc::new(limits);
+    let router = http::service(routes, app.clone(), bound, Arc::clone(&limits));
     // Whoever follows the log would be waited for otherwise.
     let stop = async move {
         stop.await;
         app.stop_following();
     };
-    http::serve(listener, router, stop, http::Bounds::default()).await
+    http::serve(listener, router, &limits, stop, http::Bounds::default()).await
 }

@@ -1,6 +1,6 @@
 //! From which address a request comes: that of its connection, or what trusted proxies say of it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use axum::{
     extract::ConnectInfo,
@@ -34,6 +34,15 @@ pub(super) fn of(parts: &Parts, proxies: &[IpNet]) -> Option<IpAddr> {
     Some(address)
 }
 
+/// Who is counted as one: an IPv4 address, and of IPv6 the network of 64 bits in which one machine may take any address
+/// (RFC 4291, 2.5.1; RFC 8981).
+pub(super) fn counted(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address => address,
+    }
+}
+
 /// An address, some write with the port.
 fn parsed(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
@@ -47,6 +56,21 @@ mod tests {
     use axum::http::Request;
 
     use super::*;
+
+    #[test]
+    fn a_machine_is_counted_as_one_whichever_of_its_addresses_it_takes() {
+        for (address, wanted) in [
+            ("203.0.113.9", "203.0.113.9"),
+            ("::ffff:203.0.113.9", "203.0.113.9"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("2001:db8:1:2::", "2001:db8:1:2::"),
+            ("2001:db8:1:3::1", "2001:db8:1:3::"),
+            ("::1", "::"),
+        ] {
+            let parsed = |text: &str| -> IpAddr { text.parse().expect("an address") };
+            assert_eq!(counted(parsed(address)), parsed(wanted), "{address}");
+        }
+    }
 
     #[test]
     fn a_proxy_is_believed_where_it_is_trusted_and_nobody_else() {

@@ -79,6 +79,14 @@ impl Limits {
         address::of(parts, &self.proxies)
     }
 
+    /// As what the connections of an address are counted; nothing for a proxy, which brings those of many.
+    #[must_use]
+    pub fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
+        let peer = peer.to_canonical();
+        let is_proxy = self.proxies.iter().any(|proxy| proxy.contains(&peer));
+        (!is_proxy).then(|| address::counted(peer))
+    }
+
     /// Whether this caller may call now; otherwise after how many seconds.
     pub fn may_call(&self, caller: &Caller) -> Result<(), u64> {
         let key = match &caller.auth {
@@ -96,7 +104,7 @@ impl Limits {
     /// with patience again. Right ones are never refused for it: many people may share an address.
     pub fn failed(&self, address: Option<IpAddr>) -> Result<(), u64> {
         let Some(address) = address else { return Ok(()) };
-        let counted = self.failures.check_key(&address).map_err(|no| self.after(&no));
+        let counted = self.failures.check_key(&address::counted(address)).map_err(|no| self.after(&no));
         tidied(&self.failures);
         counted
     }

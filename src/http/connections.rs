@@ -3,7 +3,14 @@
 //! A client that sends its request a byte a minute holds a connection and nothing else, and not for long (slow loris). What is
 //! counted here is what one process can hold; how often somebody may call is `guard`'s business.
 
-use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use axum::{
     Extension, Router,
@@ -22,6 +29,8 @@ use tokio::{
 use tokio_io_timeout::TimeoutStream;
 use tower::{Layer as _, Service as _};
 
+use crate::guard::Limits;
+
 /// What a connection may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -31,6 +40,8 @@ pub struct Bounds {
     pub write: Duration,
     /// How many connections there may be; the next one waits to be accepted.
     pub connections: usize,
+    /// How many of them one address may have, trusted proxies aside; one more is closed at once.
+    pub per_address: usize,
 }
 
 /// The largest head of a request: a cookie, a token and a long path are a fraction of it.
@@ -38,7 +49,12 @@ const HEAD_BYTES: usize = 64 << 10;
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { head: Duration::from_secs(30), write: Duration::from_secs(60), connections: 10_000 }
+        Self {
+            head: Duration::from_secs(30),
+            write: Duration::from_secs(60),
+            connections: 10_000,
+            per_address: 1_000,
+        }
     }
 }
 
@@ -49,9 +65,11 @@ impl Default for Bounds {
 pub async fn serve(
     listener: TcpListener,
     router: Router,
+    limits: &Limits,
     stop: impl Future<Output = ()> + Send,
     bounds: Bounds,
 ) -> io::Result<()> {
+    let held = Held::default();
     let (graceful, room) = (GracefulShutdown::new(), Arc::new(Semaphore::new(bounds.connections)));
     let mut stop = pin!(stop);
     loop {
@@ -74,16 +92,59 @@ pub async fn serve(
                 continue;
             }
         };
+        // Closed without a word: whoever holds so many reads none.
+        let place = match limits.counted(address.ip()) {
+            Some(whose) => match held.one_more(whose, bounds.per_address) {
+                Some(place) => Some(place),
+                None => continue,
+            },
+            None => None,
+        };
         let connection = connection(&graceful, stream, address, router.clone(), bounds);
         tokio::spawn(async move {
             // A client that hangs up or never ends its request is nobody's failure here.
             _ = connection.await;
-            drop(permit);
+            drop((permit, place));
         });
     }
     drop(listener);
     graceful.shutdown().await;
     Ok(())
+}
+
+/// How many connections each address has.
+#[derive(Debug, Clone, Default)]
+struct Held(Arc<Mutex<HashMap<IpAddr, usize>>>);
+
+/// One of them, until it is dropped.
+struct Place {
+    held: Held,
+    whose: IpAddr,
+}
+
+impl Held {
+    /// One more of this address, unless it has as many as it may.
+    fn one_more(&self, whose: IpAddr, most: usize) -> Option<Place> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = held.entry(whose).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Place { held: self.clone(), whose })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.held.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.whose) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.whose);
+            }
+        }
+    }
 }
 
 /// One connection, until it ends or is to; it is also told of the address at its other end.

@@ -10,24 +10,38 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
-use toolpact::http::{self, Bounds};
+use toolpact::{
+    guard::{Limits, Rates},
+    http::{self, Bounds},
+};
 
 /// Longer than anything takes that works.
 const SOON: Duration = Duration::from_secs(30);
 
 /// A service with these bounds, what stops it, and its end.
 async fn served(bounds: Bounds) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<std::io::Result<()>>) {
+    served_behind(&[], bounds).await
+}
+
+/// The same behind proxies in these networks.
+async fn served_behind(
+    proxies: &[&str],
+    bounds: Bounds,
+) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<std::io::Result<()>>) {
+    let proxies = proxies.iter().map(|proxy| proxy.parse().expect("a network")).collect();
+    let limits = Limits::new(Rates::default()).behind(proxies);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let router = Router::new().route("/", post(async |body: Bytes| format!("{} bytes", body.len())));
     let (stop, stopped) = oneshot::channel();
     let stopped = async { _ = stopped.await };
-    (address, stop, tokio::spawn(http::serve(listener, router, stopped, bounds)))
+    let served = async move { http::serve(listener, router, &limits, stopped, bounds).await };
+    (address, stop, tokio::spawn(served))
 }
 
 /// Bounds that nothing here runs into by itself.
 fn wide() -> Bounds {
-    Bounds { head: SOON, write: SOON, connections: 10 }
+    Bounds { head: SOON, write: SOON, connections: 10, per_address: 10 }
 }
 
 /// All that comes until the other end hangs up.
@@ -109,6 +123,31 @@ async fn one_connection_too_many_waits_for_another_to_end() {
     first.write_all(&ASK[b"POST / HTTP/1.1\r\n".len()..]).await.expect("written");
     assert!(heard(&mut first).await.ends_with("0 bytes"));
     assert!(heard(&mut second).await.ends_with("0 bytes"));
+}
+
+#[tokio::test]
+async fn one_address_does_not_hold_all_connections_and_a_proxy_may() {
+    const HALF: &[u8] = b"POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    for (proxies, refused) in [(&[][..], true), (&["10.0.0.0/8"], true), (&["127.0.0.0/8"], false)] {
+        let (address, _stop, _) = served_behind(proxies, Bounds { per_address: 2, ..wide() }).await;
+        let begun = async || {
+            let mut stream = TcpStream::connect(address).await.expect("it listens");
+            stream.write_all(HALF).await.expect("written");
+            stream
+        };
+        let [mut first, mut second, mut third] = [begun().await, begun().await, begun().await];
+        if refused {
+            assert_eq!(heard(&mut third).await, "", "{proxies:?}");
+        }
+        first.write_all(b"\r\n").await.expect("written");
+        assert!(heard(&mut first).await.ends_with("0 bytes"), "{proxies:?}");
+        // Where one has ended there is room again.
+        let mut next = if refused { begun().await } else { third };
+        for stream in [&mut next, &mut second] {
+            stream.write_all(b"\r\n").await.expect("written");
+            assert!(heard(stream).await.ends_with("0 bytes"), "{proxies:?}");
+        }
+    }
 }
 
 #[tokio::test]
