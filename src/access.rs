@@ -344,7 +344,7 @@ pub enum Lacks {
     Catalog(CatalogName),
     /// The environment in its scope.
     Environment(EnvironmentName),
-    /// A scope without bounds: what is asked for is about all catalogs.
+    /// A scope without bounds: what is asked for is about all catalogs, or all environments.
     Everything,
     /// Membership in the team that owns the catalog.
     Team(TeamName),
@@ -368,7 +368,7 @@ impl Refusal {
             Lacks::Role => "none of its roles allows it".to_owned(),
             Lacks::Catalog(catalog) => format!("catalog `{catalog}` is not in its scope"),
             Lacks::Environment(environment) => format!("environment `{environment}` is not in its scope"),
-            Lacks::Everything => "that is about all catalogs, and its scope is not".to_owned(),
+            Lacks::Everything => "that reaches beyond its scope".to_owned(),
             Lacks::Team(team) => format!("team `{team}` owns it"),
         }
     }
@@ -390,7 +390,8 @@ impl Refusal {
                 "ask an admin for a token whose scope holds it".to_owned()
             }
             Lacks::Everything => {
-                "ask for one catalog of the scope, or an admin for a token without bounds".to_owned()
+                "ask for one catalog or environment of the scope, or an admin for a token without bounds"
+                    .to_owned()
             }
             Lacks::Team(_) => "ask somebody of the team, or an admin to add you to it".to_owned(),
         }

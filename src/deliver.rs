@@ -12,7 +12,10 @@ use reqwest::{
 };
 use tokio::sync::OnceCell;
 
-use crate::reach::{Reach, innermost};
+use crate::{
+    json::is_hidden,
+    reach::{Reach, innermost},
+};
 
 /// How long a receiver may take, from the first byte sent to the last one read.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -148,12 +151,7 @@ impl Sender {
 
 /// A text of somebody else's as it may be shown and kept.
 fn shown(text: &str) -> String {
-    let plain = |c: char| if c.is_control() || is_direction(c) { ' ' } else { c };
+    let plain = |c: char| if is_hidden(c) { ' ' } else { c };
     let text: String = text.chars().take(300).map(plain).collect();
     text.trim().to_owned()
-}
-
-/// Characters that turn the direction of what stands beside them.
-fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

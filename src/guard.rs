@@ -98,8 +98,21 @@ pub async fn identify(
         let known = Known(known(&app, &limits, &parts).await);
         parts.extensions.insert(known);
     }
+    let room = match parts.extensions.get::<Known>() {
+        Some(Known(Ok(caller))) if is_long(&parts.headers) => limits.room(caller).await,
+        Some(_) | None => None,
+    };
     parts.extensions.insert(limits);
-    next.run(Request::from_parts(parts, body)).await
+    let answer = next.run(Request::from_parts(parts, body)).await;
+    drop(room);
+    answer
+}
+
+/// Whether a body may be long: it says so, or says nothing.
+fn is_long(headers: &HeaderMap) -> bool {
+    const SHORT: u64 = 256 << 10;
+    let said = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    said.map_or(headers.contains_key(header::TRANSFER_ENCODING), |bytes| bytes > SHORT)
 }
 
 /// Who calls, where that needs no look into the store; the call is not counted yet. Who is not known at once may be known to
@@ -124,11 +137,12 @@ async fn known(app: &App, limits: &Limits, parts: &Parts) -> Result<Arc<Caller>,
         (None, None) => Ok(None),
     };
     let Some(caller) = found.map_err(|e| Denied::Unavailable(Arc::new(e)))? else {
+        // A browser shows a session that has ended with every picture it asks for, and means no harm.
+        if bearer.is_none() {
+            return Err(Denied::Invalid("the session has ended"));
+        }
         limits.failed(limits.address(parts)).map_err(Denied::TooOften)?;
-        return Err(Denied::Invalid(match bearer {
-            Some(_) => "the token is none, has ended or was taken back",
-            None => "the session has ended",
-        }));
+        return Err(Denied::Invalid("the token is none, has ended or was taken back"));
     };
     limits.may_call(&caller).map_err(Denied::TooOften)?;
     Ok(caller)

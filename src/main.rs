@@ -24,5 +24,5 @@ async fn serve(listener: TcpListener, app: App, limits: Limits, stop: cli::Stop)
         stop.await;
         app.stop_following();
     };
-    http::serve(listener, router, &limits, stop, http::Bounds::default()).await
+    http::serve(listener, router, &limits, stop, http::Bounds::of_this_process()).await
 }

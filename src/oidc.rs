@@ -58,6 +58,8 @@ pub struct Account {
     pub subject: String,
     /// What people call it.
     pub name: String,
+    /// Whether that is an address which the issuer has verified.
+    pub verified: bool,
     /// Its groups.
     pub groups: Vec<String>,
 }

@@ -1,9 +1,13 @@
 //! How often a caller may call, and an address may show what is no credential. Counted per process.
 
 use std::{
+    collections::HashMap,
     net::IpAddr,
     num::NonZeroU32,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use axum::http::request::Parts;
@@ -13,9 +17,13 @@ use governor::{
     state::keyed::DashMapStateStore,
 };
 use ipnet::IpNet;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::address;
-use crate::access::{Auth, Caller};
+use crate::{
+    access::{Auth, Caller},
+    json::Digest,
+};
 
 type Keyed<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
 
@@ -32,13 +40,37 @@ pub struct Rates {
     pub calls: NonZeroU32,
     /// Wrong credentials per minute of one address, of which a burst may be all.
     pub failures: NonZeroU32,
+    /// Ways to the issuer and back per minute of one address.
+    pub arrivals: NonZeroU32,
+    /// Sessions that one token begins per minute: each is an event that is kept for ever.
+    pub sessions: NonZeroU32,
 }
 
 impl Default for Rates {
     fn default() -> Self {
         const CALLS: NonZeroU32 = NonZeroU32::new(1_000).expect("not zero");
         const FAILURES: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
-        Self { calls: CALLS, failures: FAILURES }
+        const ARRIVALS: NonZeroU32 = NonZeroU32::new(120).expect("not zero");
+        const SESSIONS: NonZeroU32 = NonZeroU32::new(10).expect("not zero");
+        Self { calls: CALLS, failures: FAILURES, arrivals: ARRIVALS, sessions: SESSIONS }
+    }
+}
+
+/// Long bodies of one caller that are read and judged at once.
+const BODIES: usize = 4;
+
+/// How many long bodies each caller may send still.
+#[derive(Debug, Default)]
+struct Bodies(Mutex<HashMap<String, Arc<Semaphore>>>);
+
+impl Bodies {
+    fn of(&self, name: &str) -> Arc<Semaphore> {
+        let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever sends nothing is forgotten: nobody but the map holds what is theirs.
+        if rooms.len() > MOST_KEYS {
+            rooms.retain(|_, room| Arc::strong_count(room) > 1);
+        }
+        Arc::clone(rooms.entry(name.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(BODIES))))
     }
 }
 
@@ -46,6 +78,9 @@ impl Default for Rates {
 pub struct Limits {
     calls: Keyed<String>,
     failures: Keyed<IpAddr>,
+    arrivals: Keyed<IpAddr>,
+    sessions: Keyed<Digest>,
+    bodies: Bodies,
     clock: DefaultClock,
     /// Calls.
     counted: AtomicU64,
@@ -61,6 +96,9 @@ impl Limits {
         Self {
             calls: RateLimiter::keyed(Quota::per_second(rates.calls).allow_burst(burst)),
             failures: RateLimiter::keyed(Quota::per_minute(rates.failures)),
+            arrivals: RateLimiter::keyed(Quota::per_minute(rates.arrivals)),
+            sessions: RateLimiter::keyed(Quota::per_minute(rates.sessions)),
+            bodies: Bodies::default(),
             clock: DefaultClock::default(),
             counted: AtomicU64::new(0),
             proxies: Vec::new(),
@@ -109,6 +147,30 @@ impl Limits {
         counted
     }
 
+    /// Counts a way to the issuer or back, whatever comes of it.
+    pub fn arrives(&self, address: Option<IpAddr>) -> Result<(), u64> {
+        let Some(address) = address else { return Ok(()) };
+        let counted = self.arrivals.check_key(&address::counted(address)).map_err(|no| self.after(&no));
+        tidied(&self.arrivals);
+        counted
+    }
+
+    /// Whether this token may begin one more session now.
+    pub fn may_begin(&self, token: &str) -> Result<(), u64> {
+        let key = Digest::of_bytes(token.trim().as_bytes());
+        let counted = self.sessions.check_key(&key).map_err(|no| self.after(&no));
+        tidied(&self.sessions);
+        counted
+    }
+
+    /// Waits until this caller may send one more long body, and holds the place until it is dropped: what is read stands in memory
+    /// until it is judged.
+    pub async fn room(&self, caller: &Caller) -> Option<OwnedSemaphorePermit> {
+        let room = self.bodies.of(&caller.name);
+        // Never closed.
+        room.acquire_owned().await.ok()
+    }
+
     fn after(&self, no: &governor::NotUntil<governor::clock::QuantaInstant>) -> u64 {
         no.wait_time_from(self.clock.now()).as_secs() + 1
     }
@@ -118,5 +180,27 @@ impl Limits {
 fn tidied<K: std::hash::Hash + Eq + Clone>(limiter: &Keyed<K>) {
     if limiter.len() > MOST_KEYS {
         limiter.retain_recent();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn long_bodies_of_one_caller_wait_for_each_other_and_for_nobody_else() {
+        let limits = Limits::new(Rates::default());
+        let (ann, ben) = (Caller::local("ann"), Caller::local("ben"));
+        let waits = |caller: &Caller| limits.room(caller).now_or_never().is_none();
+        let mut held = Vec::new();
+        for _ in 0..BODIES {
+            held.push(limits.room(&ann).await);
+        }
+        assert!(waits(&ann));
+        assert!(!waits(&ben));
+        held.pop();
+        assert!(!waits(&ann));
     }
 }

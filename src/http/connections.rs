@@ -22,6 +22,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
@@ -56,6 +57,36 @@ impl Default for Bounds {
             per_address: 1_000,
         }
     }
+}
+
+impl Bounds {
+    /// Bounds that this process can keep: it may have as many files open as the system lets it (the limit is raised as far as it goes),
+    /// and a quarter of them is left to the database, to servers that are asked and to those that are told.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        Self::within(open_files())
+    }
+
+    /// The same of a process that may have so many files open.
+    fn within(files: usize) -> Self {
+        let bounds = Self::default();
+        let connections = (files / 4 * 3).clamp(1, bounds.connections);
+        // A tenth, but where that is little as many as an office behind one address has.
+        let per_address = (connections / 10).max(64.min(connections / 2)).clamp(1, bounds.per_address);
+        Self { connections, per_address, ..bounds }
+    }
+}
+
+/// How many files this process may have open, once the limit is raised.
+fn open_files() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, ..limit };
+    let now = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => raised,
+        // macOS has a limit beyond which none may be set.
+        Err(_) => limit,
+    };
+    now.current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX)
 }
 
 /// Answers what comes to a listener until `stop` ends, and then what was asked before.
@@ -170,4 +201,24 @@ fn connection(
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(Box::pin(stream)), answer);
     graceful.watch(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_files_left_whatever_the_limit_is() {
+        for (files, connections, per_address) in [
+            (0, 1, 1),
+            (16, 12, 6),
+            (256, 192, 64),
+            (1_024, 768, 76),
+            (4_096, 3_072, 307),
+            (1 << 20, 10_000, 1_000),
+        ] {
+            let bounds = Bounds::within(files);
+            assert_eq!((bounds.connections, bounds.per_address), (connections, per_address), "{files}");
+        }
+    }
 }

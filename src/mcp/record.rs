@@ -7,12 +7,12 @@ use std::{collections::BTreeSet, time::Instant};
 
 use serde_json::{Value, value::RawValue};
 
-use crate::secret;
 use crate::{
     json,
     json::Digest,
     snapshot::{Evidence, Held, Listing, Outcome, Provenance, RawItem, RawTool, SurfaceListing, Transport},
 };
+use crate::{json::is_hidden, secret};
 
 use super::{
     Limits, Progress, Source, Step, changes,
@@ -287,9 +287,10 @@ pub fn lists_a_secret(name: &str) -> String {
 /// How such a warning ends.
 pub const CHANGE_IT: &str = "what is listed is kept and shown as it came, so have that secret changed";
 
-/// One line of at most `max` characters, without control characters: a server must not move a reader's cursor.
+/// One line of at most `max` characters, without those that do not show: a server must not move a reader's cursor, nor turn the
+/// line around.
 pub(super) fn printable(text: &str, max: usize) -> String {
-    let mut chars = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut chars = text.trim().chars().map(|c| if is_hidden(c) { ' ' } else { c });
     let mut out: String = chars.by_ref().take(max).collect();
     if chars.next().is_some() {
         out.push('…');

@@ -184,6 +184,8 @@ impl Provider {
         if wanted == "email" && claims.get("email_verified") != Some(&Value::Bool(true)) {
             return Err(self.refused("the address of the account is not verified"));
         }
+        // Other claims hold what the account's owner likes.
+        let verified = wanted == "email";
         let plain = (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic() && b != b':');
         if !plain {
             let cause = format!(
@@ -198,7 +200,7 @@ impl Provider {
             Some(Value::String(group)) => vec![group.clone()],
             _ => Vec::new(),
         };
-        Ok(Account { subject: subject.to_owned(), name: name.to_owned(), groups })
+        Ok(Account { subject: subject.to_owned(), name: name.to_owned(), verified, groups })
     }
 
     async fn metadata(&self) -> Result<CoreProviderMetadata, OidcError> {

@@ -27,10 +27,24 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Counts a try to come in.
-    fn knocks(&self) -> Result<(), Error> {
+    /// Counts a token that is none.
+    fn fails(&self) -> Result<(), Error> {
+        self.counted(|limits| limits.failed(self.address))
+    }
+
+    /// Counts a way to the issuer, or back.
+    fn arrives(&self) -> Result<(), Error> {
+        self.counted(|limits| limits.arrives(self.address))
+    }
+
+    /// Counts a session that this token is to begin.
+    fn begins(&self, token: &str) -> Result<(), Error> {
+        self.counted(|limits| limits.may_begin(token))
+    }
+
+    fn counted(&self, count: impl FnOnce(&Limits) -> Result<(), u64>) -> Result<(), Error> {
         let Some(limits) = &self.limits else { return Ok(()) };
-        limits.failed(self.address).map_err(|seconds| Error::Denied(Denied::TooOften(seconds)))
+        count(limits).map_err(|seconds| Error::Denied(Denied::TooOften(seconds)))
     }
 }
 
@@ -93,10 +107,11 @@ pub(super) async fn sign_in(
     guest: Guest,
     Form(form): Form<LoginForm>,
 ) -> Result<Response, Error> {
+    guest.begins(&form.token)?;
     match app.sign_in(&form.token).await {
         Ok(secret) => Ok(signed_in(&secret, &form.next)),
         Err(e) => {
-            guest.knocks()?;
+            guest.fails()?;
             Ok(shown(&app, form.next, Some(e)))
         }
     }
@@ -123,7 +138,7 @@ pub(super) async fn begin_oidc(
     guest: Guest,
     Query(query): Query<LoginQuery>,
 ) -> Result<Response, Error> {
-    guest.knocks()?;
+    guest.arrives()?;
     let (url, browser) = app.begin_oidc(&local(&query.next)).await?;
     Ok(with_cookies(see(&url), [cookie::keep_login(&browser, 600)]))
 }
@@ -147,7 +162,7 @@ pub(super) async fn finish_oidc(
     Query(query): Query<Callback>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
-    guest.knocks()?;
+    guest.arrives()?;
     let browser = cookie::login(&headers).unwrap_or_default();
     let refusal = match query.error.as_str() {
         "" => None,

@@ -70,7 +70,12 @@ fn the_commands_of_the_runbook_are_commands() {
     let mut seen = 0;
     for line in RUNBOOK.lines().filter_map(|line| line.trim().strip_prefix("toolpact ")) {
         let line = line.replace("$(date +%F)", "today");
-        let line = line.split(" #").next().unwrap_or_default().split(" | ").next().unwrap_or_default();
+        let command = |line: &str| {
+            [" #", " | ", " > "]
+                .iter()
+                .fold(line.to_owned(), |line, mark| line.split(mark).next().unwrap_or_default().to_owned())
+        };
+        let line = command(&line);
         let words: Vec<String> = line
             .split_whitespace()
             .map(|word| match word {

@@ -54,8 +54,13 @@ impl App {
         let settings = provider.settings();
         let roles =
             account.groups.iter().filter_map(|group| settings.roles.get(group)).flatten().copied().collect();
-        let vouched =
-            Vouched { issuer: settings.issuer.clone(), subject: account.subject, name: account.name, roles };
+        let vouched = Vouched {
+            issuer: settings.issuer.clone(),
+            subject: account.subject,
+            name: account.name,
+            verified: account.verified,
+            roles,
+        };
         Ok((self.sign_in_vouched(vouched).await?, login.next))
     }
 

@@ -39,6 +39,8 @@ pub struct Vouched {
     pub subject: String,
     /// What people call it.
     pub name: String,
+    /// Whether the name is an address that the issuer has verified: nobody else can have chosen it.
+    pub verified: bool,
     /// What it may do.
     pub roles: BTreeSet<Role>,
 }
@@ -96,8 +98,8 @@ impl App {
             return Err(AppError::new(Kind::Forbidden, "no-role", message)
                 .help("ask an admin to put you into a group, or to give the group a role"));
         }
-        let Vouched { issuer, subject, name, roles } = vouched;
-        self.free_name(&name).await?;
+        let Vouched { issuer, subject, name, verified, roles } = vouched;
+        self.free_name(&name, verified).await?;
         let data = json!({ "issuer": issuer, "subject": subject });
         let mut event = self.event(&name, "person.bound", format!("person/{name}"), data);
         event.origin = Some(self.origin_by(&Auth::Oidc(issuer.clone())));
@@ -114,11 +116,11 @@ impl App {
 
     /// Refuses the names of the service itself, and those of people who have tokens, unless they are addresses that the issuer has
     /// verified: others may be chosen by whoever has the account.
-    async fn free_name(&self, name: &str) -> Result<(), AppError> {
+    async fn free_name(&self, name: &str, verified: bool) -> Result<(), AppError> {
         const OWN: [&str; 4] = ["toolpact", "poller", "messenger", "nobody"];
         let tokens = self.store.tokens().await?;
         let owned = || tokens.iter().any(|token| token.kind == CallerKind::Human && token.owner == name);
-        if !OWN.contains(&name) && (name.contains('@') || !owned()) {
+        if !OWN.contains(&name) && (verified || !owned()) {
             return Ok(());
         }
         let message = format!("the name `{name}` is taken here");

@@ -39,8 +39,9 @@ pub struct NewToken {
 impl App {
     /// Makes a token; answers it with its secret, which nobody can ask for again.
     ///
-    /// Admins make tokens for anybody and anything. Other people make them for themselves, and give away no more than they have and
-    /// for no longer; such a token ends with that which it was made with.
+    /// Admins make tokens for anybody and anything; admins within a scope make them for programs and for themselves, within it: who a
+    /// person is, is said for the whole service. Other people make them for themselves, and give away no more than they have and for
+    /// no longer; such a token ends with that which it was made with.
     ///
     /// # Errors
     /// Where the caller may not, or what is asked for makes no sense.
@@ -151,14 +152,16 @@ impl App {
             };
         }
         caller.has(Right::Administer)?;
-        if caller.scope.covers(&new.scope) {
+        let names_somebody = new.kind == CallerKind::Human && caller.name != new.owner;
+        if caller.scope.is_everything() || caller.scope.covers(&new.scope) && !names_somebody {
             Ok(())
         } else {
             Err(caller.beyond_scope(Right::Administer).into())
         }
     }
 
-    /// The tokens that the caller may see, the oldest first: an admin all of them, everybody else their own.
+    /// The tokens that the caller may see, the oldest first: an admin all of them, everybody else their own, as far as they may do
+    /// what those may.
     ///
     /// # Errors
     /// Where the store fails.
@@ -201,7 +204,13 @@ impl App {
         let own = match &caller.auth {
             // A program sees what it shows, and nothing that others of its name do.
             Auth::Token(id) if caller.kind != CallerKind::Human => *id == token.id,
-            _ => caller.name == actor_name(token.kind, &token.owner),
+            _ => {
+                // Or whoever finds one that may do little could take back those that may do much.
+                let may = |role: &Role| *role == Role::Viewer || caller.roles.contains(role);
+                let shown = matches!(&caller.auth, Auth::Token(id) | Auth::Session(id) if *id == token.id);
+                let less = caller.scope.covers(&token.scope) && token.roles.iter().all(may);
+                caller.name == actor_name(token.kind, &token.owner) && (shown || less)
+            }
         };
         own || caller.has(Right::Administer).is_ok() && caller.scope.covers(&token.scope)
     }

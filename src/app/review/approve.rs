@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{busy, moved_draft};
 use crate::{
+    access::Right,
     app::{App, AppError, Kind, TRIES, reason, view::Approved},
     catalog::{
         Catalog, CatalogVersion, Content, Draft, DraftStatus, Policy, Version,
@@ -50,6 +51,8 @@ impl App {
     ) -> Result<Approved, AppError> {
         let why = reason(why)?;
         self.permit_decision(catalog).await?;
+        // A version may go to every environment.
+        self.permit_in_all(Right::Review, catalog, None)?;
         // What was there when it was asked for, and nothing that came while it was judged.
         let seen = match seen {
             Some(seen) => seen.clone(),
@@ -260,6 +263,7 @@ impl App {
     ) -> Result<Draft, AppError> {
         let why = reason(why)?;
         self.permit_decision(catalog).await?;
+        self.permit_in_all(Right::Review, catalog, None)?;
         let draft = self.pending_draft(catalog, id).await?;
         let seen = seen.cloned().unwrap_or_else(|| draft.digest.clone());
         if seen != draft.digest {

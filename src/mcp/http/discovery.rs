@@ -78,10 +78,19 @@ impl Issuers<'_> {
         let Some(endpoint) = metadata.token_endpoint else {
             return Err(self.failure(format!("`{}` names no token endpoint", shown(&at)), SAY_IT));
         };
+        let token_url = self.trusted("its token endpoint", &endpoint)?;
+        // All that was read so far the server may have made up: it would be handed the secret of another's client.
+        if !is_of(&token_url, self.server) {
+            let shown = shown(&token_url);
+            let cause =
+                format!("it names `{shown}` as where tokens are issued, which is not on its own host");
+            let help = "where the client was registered there, say so: `tokenUrl` of its `oauth`, or `--oauth-token-url`";
+            return Err(self.failure(cause, help));
+        }
         let methods = metadata.token_endpoint_auth_methods_supported.unwrap_or_default();
         let takes = |method: &str| methods.iter().any(|known| known == method);
         Ok(Issuer {
-            token_url: self.trusted("its token endpoint", &endpoint)?,
+            token_url,
             secret_in_body: takes("client_secret_post") && !takes("client_secret_basic"),
             resource: resource.resource,
         })
@@ -167,10 +176,43 @@ fn at(url: &Url, path: &str) -> Url {
     url
 }
 
+/// Whether a URL is on the server's own host, or on one below it.
+fn is_of(url: &Url, server: &Url) -> bool {
+    let (Some(host), Some(own)) = (url.host_str(), server.host_str()) else { return false };
+    let below =
+        || server.domain().is_some() && host.strip_suffix(own).is_some_and(|rest| rest.ends_with('.'));
+    host == own || below() || is_loopback(url) && is_loopback(server)
+}
+
 /// Whether metadata under this name is about the server: its URL, or one above it.
 fn is_about(name: &str, server: &Url) -> bool {
     let Ok(url) = Url::parse(name) else { return false };
     let (above, path) = (url.path().trim_end_matches('/'), server.path());
     url.origin() == server.origin()
         && path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_goes_to_the_server_s_own_host_and_below() {
+        for (server, token_url, is) in [
+            ("https://mcp.example.com/mcp", "https://mcp.example.com/token", true),
+            ("https://mcp.example.com/mcp", "https://mcp.example.com:8443/token", true),
+            ("https://mcp.example.com/mcp", "https://login.mcp.example.com/token", true),
+            ("https://mcp.example.com/mcp", "https://login.example.com/token", false),
+            ("https://mcp.example.com/mcp", "https://example.com/token", false),
+            ("https://mcp.example.com/mcp", "https://evilmcp.example.com/token", false),
+            ("https://mcp.example.com/mcp", "https://evil.example/token", false),
+            ("http://127.0.0.1:1/mcp", "http://127.0.0.1:2/token", true),
+            ("http://127.0.0.1:1/mcp", "http://localhost:2/token", true),
+            ("https://203.0.113.1/mcp", "https://9.203.0.113.1/token", false),
+        ] {
+            let parsed = |text| Url::parse(text).ok();
+            let (Some(url), Some(own)) = (parsed(token_url), parsed(server)) else { continue };
+            assert_eq!(is_of(&url, &own), is, "{server} {token_url}");
+        }
+    }
 }

@@ -167,7 +167,7 @@ async fn who_calls_too_often_is_told_to_wait() {
         toolpact::http::router(app.clone()),
         app.clone(),
         "127.0.0.1:7878".parse().expect("an address"),
-        std::sync::Arc::new(Limits::new(Rates { calls: one, failures: one })),
+        std::sync::Arc::new(Limits::new(Rates { calls: one, failures: one, ..Rates::default() })),
     );
     let ask = async |secret: &str| {
         use tower::ServiceExt as _;
@@ -239,6 +239,8 @@ async fn an_admin_of_one_catalog_is_no_admin_of_the_service() {
     let hook = json!({ "name": "mine", "url": "https://receiver.example/" });
     let settings = answer(&app, get("/api/v1/catalogs/shop")).await.header("etag").to_owned();
     let set = json!({ "policy": {}, "environments": [], "servers": [] });
+    let draft = answer(&app, get("/api/v1/catalogs/shop/drafts/4")).await.header("etag").to_owned();
+    let new = |owner: &str, kind: &str| json!({ "name": "mine", "owner": owner, "kind": kind, "roles": ["viewer"], "catalogs": ["shop"] });
     for (ask, catalog, environment, wanted) in [
         (post("/api/v1/webhooks", hook), Some("shop"), None, "403 out-of-scope"),
         (
@@ -278,6 +280,29 @@ async fn an_admin_of_one_catalog_is_no_admin_of_the_service() {
             Some("dev"),
             "403 out-of-scope",
         ),
+        // A version may go everywhere.
+        (
+            post(
+                "/api/v1/catalogs/shop/drafts/4/approve",
+                json!({ "reason": "mine", "acceptBreaking": true }),
+            )
+            .header("if-match", &draft),
+            None,
+            Some("dev"),
+            "403 out-of-scope",
+        ),
+        (
+            post("/api/v1/catalogs/shop/drafts/4/reject", json!({ "reason": "mine" }))
+                .header("if-match", &draft),
+            None,
+            Some("dev"),
+            "403 out-of-scope",
+        ),
+        // Who a person is, is said for the whole service.
+        (post("/api/v1/tokens", new("root", "human")), Some("shop"), None, "403 out-of-scope"),
+        (post("/api/v1/tokens", new("somebody", "human")), Some("shop"), None, "403 out-of-scope"),
+        (post("/api/v1/tokens", new("bounded", "human")), Some("shop"), None, "201"),
+        (post("/api/v1/tokens", new("deploy", "ci")), Some("shop"), None, "201"),
     ] {
         let ask = ask.caller(Some(bounded(catalog, environment)));
         assert_eq!(check(&app, ask).await, wanted);
@@ -313,4 +338,79 @@ async fn a_token_that_is_shown_as_a_session_is_none() {
     let path = format!("/login/link?secret={link}");
     assert_eq!(answer(&app, stranger(get(&path).method(Method::HEAD))).await.status, 405);
     assert_eq!(answer(&app, stranger(get(&path))).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_token_that_may_little_ends_none_of_its_owner_that_may_much() {
+    let app = seed::story().await;
+    let (much, strong) = token(&app, "mara", CallerKind::Human, Role::Admin).await;
+    let (little, weak) = token(&app, "mara", CallerKind::Human, Role::Viewer).await;
+    let end = |id: &str| get(&format!("/api/v1/tokens/{id}")).method(Method::DELETE);
+    let listed = answer(&app, with_token(get("/api/v1/tokens"), &weak)).await.body;
+    assert!(listed.contains(&little) && !listed.contains(&much), "{listed}");
+    assert_eq!(check(&app, with_token(end(&much), &weak)).await, "404 unknown-token");
+    assert_eq!(check(&app, with_token(get(ME), &strong)).await, "200");
+    assert_eq!(check(&app, with_token(end(&little), &weak)).await, "200", "what is shown can be given up");
+}
+
+/// A credential is looked up by its digest, which tells nothing of how near another one is: how long that takes leads nowhere.
+#[test]
+fn what_is_nearly_a_token_is_as_far_from_it_as_anything() {
+    use toolpact::access::token;
+    let secret = token::written(&[7; 32]);
+    let digest = token::digest(&secret).expect("a token");
+    for place in 0..secret.len() {
+        for other in ["0", "f", "Z", "_"] {
+            let mut near = secret.clone();
+            near.replace_range(place..=place, other);
+            // The checksum lets nearly none through, and what it lets through has nothing in common.
+            assert!(
+                near == secret || token::digest(&near).is_none_or(|d| d.hex()[..4] != digest.hex()[..4]),
+                "{near}"
+            );
+        }
+    }
+    assert!(token::digest(&secret[..secret.len() - 1]).is_none());
+}
+
+/// A browser shows its old session with everything it asks for; that keeps nobody out, and neither does who signs in all day.
+#[tokio::test]
+async fn old_sessions_keep_nobody_out_and_sessions_are_not_begun_without_end() {
+    use std::{num::NonZeroU32, sync::Arc};
+    use tower::ServiceExt as _;
+
+    use toolpact::guard::{Limits, Rates};
+
+    let app = seed::story().await;
+    let (_, secret) = token(&app, "mara", CallerKind::Human, Role::Viewer).await;
+    let (_, other) = token(&app, "jonas", CallerKind::Human, Role::Viewer).await;
+    let one = NonZeroU32::MIN;
+    let routes = toolpact::http::router(app.clone()).merge(toolpact::web::router(app.clone()));
+    let limits = Limits::new(Rates { failures: one, sessions: one, ..Rates::default() });
+    let bound = "127.0.0.1:7878".parse().expect("an address");
+    let service = toolpact::http::service(routes, app.clone(), bound, Arc::new(limits));
+    let ask = async |method: Method, path: &str, header: (&str, &str), body: &str| {
+        let address: std::net::SocketAddr = "192.0.2.7:1".parse().expect("an address");
+        let mut request = axum::http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "localhost:7878")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header(header.0, header.1)
+            .body(axum::body::Body::from(body.to_owned()))
+            .expect("a request");
+        request.extensions_mut().insert(axum::extract::ConnectInfo(address));
+        service.clone().oneshot(request).await.expect("it answers").status().as_u16()
+    };
+    let old = format!("__Host-toolpact={}", "a".repeat(64));
+    for _ in 0..30 {
+        assert_ne!(ask(Method::GET, "/login", ("cookie", &old), "").await, 429);
+        assert_eq!(ask(Method::GET, ME, ("cookie", &old), "").await, 401);
+    }
+    let sign_in = async |secret: &str| {
+        ask(Method::POST, "/login", ("sec-fetch-site", "same-origin"), &format!("token={secret}")).await
+    };
+    assert_eq!(sign_in(&secret).await, 303);
+    assert_eq!(sign_in(&secret).await, 429);
+    assert_eq!(sign_in(&other).await, 303, "nobody pays for others");
 }

@@ -85,3 +85,31 @@ async fn a_link_signs_in_once() {
         assert_eq!(answer(&app, follow(secret)).await.status, 403, "{secret}");
     }
 }
+
+/// A name that an account's owner may choose is not taken for that of somebody who has tokens, however much it looks like an address.
+#[tokio::test]
+async fn only_a_verified_address_is_taken_for_who_has_tokens() {
+    use toolpact::app::access::sessions::Vouched;
+    let app = seed::story().await;
+    for owner in ["ann", "ben@corp.example"] {
+        token(&app, owner, CallerKind::Human, Role::Viewer).await;
+    }
+    for (name, verified, wanted) in [
+        ("carl", false, None),
+        ("carl@corp.example", true, None),
+        ("ann", false, Some("name-taken")),
+        ("ben@corp.example", false, Some("name-taken")),
+        ("ben@corp.example", true, None),
+        ("toolpact", true, Some("name-taken")),
+    ] {
+        let vouched = Vouched {
+            issuer: "https://login.example.com".to_owned(),
+            subject: format!("{name} {verified}"),
+            name: name.to_owned(),
+            verified,
+            roles: [Role::Viewer].into(),
+        };
+        let got = app.sign_in_vouched(vouched).await;
+        assert_eq!(got.err().map(|e| e.code), wanted, "{name} {verified}");
+    }
+}

@@ -226,3 +226,23 @@ async fn a_pipeline_rolls_back_but_never_as_an_emergency() {
     assert_eq!(super::check(&app, ask(true)).await, "403 kind-forbidden");
     assert_eq!(super::check(&app, ask(false)).await, "412 stale-generation");
 }
+
+/// What is answered beside the table of permissions: it holds no names, and needs the same.
+#[tokio::test]
+async fn what_stands_beside_the_table_is_for_who_is_known() {
+    let app = seed::story().await;
+    let with =
+        |catalog: Option<&str>| Caller { scope: super::scope(catalog, None), ..Caller::local("somebody") };
+    for (path, caller, wanted) in [
+        ("/metrics", None, 401),
+        ("/metrics", Some(with(Some("shop"))), 403),
+        ("/metrics", Some(with(None)), 200),
+        ("/api/docs", None, 401),
+        ("/api/docs", Some(with(Some("shop"))), 200),
+        ("/api/v1/nothing", None, 401),
+        ("/api/v1/nothing", Some(with(None)), 404),
+    ] {
+        let got = answer(&app, crate::ask::get(path).caller(caller.clone())).await;
+        assert_eq!(got.status.as_u16(), wanted, "{path} {caller:?}");
+    }
+}

@@ -99,14 +99,14 @@ async fn a_hostile_server_learns_no_secret_and_reaches_nobody() {
             limits: loopback(),
             asks: &["/mcp", METADATA, ISSUER],
             ..row(
-                "a token endpoint at a private address",
+                "a token endpoint on another host",
                 |asked| match asked.path.as_str() {
                     ISSUER => body(json!({
-                        "issuer": format!("{}/tenant", asked.base), "token_endpoint": "https://[fd00::1]/token",
+                        "issuer": format!("{}/tenant", asked.base), "token_endpoint": "https://login.example.com/token",
                     })),
                     _ => honest(asked),
                 },
-                refused("fd00::1 is no public address"),
+                refused("names `https://login.example.com/token` as where tokens are issued, which is not on its own host"),
             )
         },
         Row {
