@@ -307,7 +307,7 @@ fn run(command: &Command, context: &Context, serve: Serve) -> Result<Answer, App
 /// The one place where kinds of failure become exit codes.
 fn exit_code(kind: Kind) -> u8 {
     match kind {
-        Kind::Invalid | Kind::NotFound => exit::INVALID,
+        Kind::Invalid | Kind::NotFound | Kind::Gone => exit::INVALID,
         Kind::Conflict | Kind::Stale | Kind::Blocked | Kind::Forbidden => exit::BLOCKED,
         Kind::Unavailable | Kind::Internal => exit::COULD_NOT_RUN,
     }

@@ -727,12 +727,12 @@ pub trait Answers: Send + Sync {
     async fn forget_answer(&self, key: &str, request: &Digest) -> Result<()>;
 }
 
-/// Which listings are kept, whatever holds them. A listing stays where one of these says so.
+/// Which listings and checks are kept, whatever holds them. One stays where any of these says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
-    /// So many of each server and context, the newest.
+    /// So many listings of each server and context, the newest.
     pub newest: usize,
-    /// Those that are not older.
+    /// Listings and checks that are not older.
     pub since: DateTime<Utc>,
 }
 
@@ -747,6 +747,9 @@ pub struct Forgettable {
     pub surfaces: Vec<(ServerName, SurfaceKind, Digest)>,
     /// Texts that stand in nothing else.
     pub texts: Vec<Digest>,
+    /// Checks, oldest first, but for the newest of each catalog, environment and repository, and the newest that holds a change on
+    /// which something was decided: it is the proof of what was decided, and says whose the change is.
+    pub checks: Vec<i64>,
 }
 
 /// A part of that, for one transaction. What holds something goes before what it holds.
@@ -760,6 +763,8 @@ pub struct PruneBatch {
     pub surfaces: Vec<(ServerName, SurfaceKind, Digest)>,
     /// Texts.
     pub texts: Vec<Digest>,
+    /// Checks.
+    pub checks: Vec<i64>,
 }
 
 /// How many are gone.
@@ -774,6 +779,8 @@ pub struct Pruned {
     pub surfaces: u64,
     /// Texts.
     pub texts: u64,
+    /// Checks.
+    pub checks: u64,
 }
 
 /// Forgetting. What versions and drafts hold, the newest listings of each context, and all that was ever decided, moved or
@@ -783,7 +790,7 @@ pub trait Retention: Send + Sync {
     /// What may be forgotten, as things stand.
     async fn forgettable(&self, keep: &Keep) -> Result<Forgettable>;
     /// Forgets a part of it, but for what is held again by now. The event gains how many are gone; none is written where
-    /// nothing is. [`StoreError::Shifted`] where anything but listings was written after the event `since`.
+    /// nothing is. [`StoreError::Shifted`] where anything but listings and checks was written after the event `since`.
     async fn prune(&self, batch: &PruneBatch, since: i64, event: NewEvent) -> Result<Pruned>;
 }
 

@@ -107,6 +107,7 @@ fn pages() -> Pages {
         )
         .page(look_at_catalog, "/catalogs/{catalog}/drafts/{draft}", get(drafts::show_draft))
         // Of which catalog and environment a check is, the use case knows and asks.
+        .page(Right(Read, Nothing), "/checks", get(checks::show_checks))
         .page(Right(Read, Nothing), "/checks/{check}", get(checks::show_check))
         .form(Right(Review, Nothing), "/checks/{check}/decide", post(checks::decide_check))
         .page(look, "/environments", get(environments::show_environments))

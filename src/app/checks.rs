@@ -29,7 +29,7 @@ use crate::{
     gate::declared,
     json::Digest,
     name::{CatalogName, EnvironmentName, ServerName},
-    store::{CheckQuery, CheckRow},
+    store::{CheckQuery, CheckRow, EventQuery},
 };
 
 /// More servers than this are in no repository.
@@ -149,17 +149,11 @@ impl App {
     /// A check, as it stands now.
     ///
     /// # Errors
-    /// Where it does not exist.
+    /// Where it does not exist, or was pruned.
     pub async fn get_check(&self, id: i64) -> Result<Checked, AppError> {
-        // What lies outside of a scope is neither told nor counted: it is as if it were not there.
-        let readable = |check: &Check| {
-            let object = Object { catalog: Some(&check.catalog), environment: Some(&check.environment) };
-            self.permit(Right::Read, object).is_ok()
-        };
+        let readable = |check: &Check| self.reads(&check.catalog, &check.environment);
         let Some(check) = self.store.check(id).await?.filter(readable) else {
-            let message = format!("check `{id}` does not exist");
-            return Err(AppError::new(Kind::NotFound, "unknown-check", message)
-                .help("the gate of its build shows its number"));
+            return Err(self.no_check(id).await?);
         };
         let settings = self.known_catalog(&check.catalog).await?;
         let live = self.version(&check.catalog, check.version).await?;
@@ -167,7 +161,40 @@ impl App {
         self.standing_check(check, &live, policy).await
     }
 
-    /// Checks, the newest first.
+    /// Why there is no such check: none ever was, as far as the caller may know, or it was pruned. The log remembers it.
+    async fn no_check(&self, id: i64) -> Result<AppError, AppError> {
+        let query = EventQuery {
+            subject: Some(format!("check/{id}")),
+            kind: Some("check.registered".to_owned()),
+            ..EventQuery::default()
+        };
+        let noted = self.store.events_before(&query, 1, i64::MAX, 1).await?.pop();
+        let was = noted.and_then(|event| {
+            let name = |member: &str| event.data.get(member)?.as_str();
+            Some((name("catalog")?.parse().ok()?, name("environment")?.parse().ok()?))
+        });
+        Ok(match was {
+            Some((catalog, environment)) if self.reads(&catalog, &environment) => {
+                let message = format!("check `{id}` was pruned: it is older than checks are kept here");
+                AppError::new(Kind::Gone, "check-pruned", message).help(
+                    "what was decided of its changes still counts; run its gate again to have it checked anew",
+                )
+            }
+            Some(_) | None => {
+                AppError::new(Kind::NotFound, "unknown-check", format!("check `{id}` does not exist"))
+                    .help("the gate of its build shows its number")
+            }
+        })
+    }
+
+    /// Whether the caller may read checks of this. What lies outside of a scope is neither told nor counted: it is as if it were
+    /// not there.
+    fn reads(&self, catalog: &CatalogName, environment: &EnvironmentName) -> bool {
+        let object = Object { catalog: Some(catalog), environment: Some(environment) };
+        self.permit(Right::Read, object).is_ok()
+    }
+
+    /// Checks, the newest first; of those that the caller may read.
     ///
     /// # Errors
     /// Where the store fails.
@@ -177,7 +204,20 @@ impl App {
         slice: &Slice<Reverse<i64>>,
     ) -> Result<Page<CheckRow, Reverse<i64>>, AppError> {
         let before = slice.after.map(|Reverse(id)| id);
-        let rows = self.store.check_rows(query, before, slice.and_one()).await?;
+        let scope = self.caller().map(|caller| &caller.scope);
+        let catalogs = within(scope.and_then(|scope| scope.catalogs.as_ref()), query.catalog.as_ref());
+        let environments =
+            within(scope.and_then(|scope| scope.environments.as_ref()), query.environment.as_ref());
+        let mut rows = Vec::new();
+        for catalog in catalogs {
+            for environment in &environments {
+                let (catalog, environment) = (catalog.clone(), environment.clone());
+                let query = CheckQuery { catalog, environment, ..query.clone() };
+                rows.extend(self.store.check_rows(&query, before, slice.and_one()).await?);
+            }
+        }
+        // Each list is in order, and no check is in two of them.
+        rows.sort_by_key(|row| Reverse(row.id));
         Ok(Page::of(rows, slice.limit, |row| Reverse(row.id)))
     }
 
@@ -283,6 +323,15 @@ impl App {
             })
             .collect();
         Ok(Checked { check, policy, standing, releases })
+    }
+}
+
+/// What has to be asked for one by one so that all of it lies within a scope; nothing in it stands for all there is.
+fn within<T: Ord + Clone>(scope: Option<&BTreeSet<T>>, asked: Option<&T>) -> Vec<Option<T>> {
+    match (scope, asked) {
+        (None, asked) => vec![asked.cloned()],
+        (Some(scope), None) => scope.iter().cloned().map(Some).collect(),
+        (Some(scope), Some(asked)) => scope.get(asked).cloned().map(Some).into_iter().collect(),
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Kind {
     Invalid,
     /// The named object does not exist (404, exit 2).
     NotFound,
+    /// It existed and was forgotten (410, exit 2).
+    Gone,
     /// It exists and its state forbids this (409, exit 1).
     Conflict,
     /// The caller looked at an older state (412, exit 1).
@@ -37,6 +39,7 @@ impl Kind {
             Self::Unavailable | Self::Internal => true,
             Self::Invalid
             | Self::NotFound
+            | Self::Gone
             | Self::Conflict
             | Self::Stale
             | Self::Blocked

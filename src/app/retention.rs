@@ -1,4 +1,4 @@
-//! Forgetting what nobody needs: listings that no rule keeps, with the snapshots and texts that nothing else holds.
+//! Forgetting what nobody needs: listings and checks that no rule keeps, with the snapshots and texts that nothing else holds.
 
 use chrono::TimeDelta;
 use serde::Serialize;
@@ -13,13 +13,13 @@ const BATCH: usize = 500;
 /// How often it is looked anew at what may be forgotten, because something was decided meanwhile.
 const LOOKS: usize = 10;
 
-/// Which listings are kept; one of them is enough.
+/// Which listings and checks are kept; one of them is enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeepRules {
-    /// So many of each server and context, the newest.
+    /// So many listings of each server and context, the newest.
     pub listings: usize,
-    /// Those that are not older than so many days.
+    /// Listings and checks that are not older than so many days.
     pub days: u32,
 }
 
@@ -36,6 +36,7 @@ impl App {
             snapshots: count(found.snapshots.len()),
             surfaces: count(found.surfaces.len()),
             texts: count(found.texts.len()),
+            checks: count(found.checks.len()),
         })
     }
 
@@ -71,8 +72,9 @@ impl App {
         all: &mut Pruned,
     ) -> Result<bool, AppError> {
         for batch in batches(found) {
-            let data =
-                json!({ "keep": rules, "first": batch.listings.first(), "last": batch.listings.last() });
+            // Of listings or of checks: no batch has both.
+            let numbers = if batch.checks.is_empty() { &batch.listings } else { &batch.checks };
+            let data = json!({ "keep": rules, "first": numbers.first(), "last": numbers.last() });
             let event = self.event(actor, "store.pruned", "store".to_owned(), data);
             match self.store.prune(&batch, since, event).await {
                 Err(StoreError::Shifted) => return Ok(false),
@@ -82,6 +84,7 @@ impl App {
                     all.snapshots += done.snapshots;
                     all.surfaces += done.surfaces;
                     all.texts += done.texts;
+                    all.checks += done.checks;
                 }
             }
         }
@@ -99,7 +102,7 @@ impl App {
 
 /// What may be forgotten, in parts; what holds something before what it holds.
 fn batches(found: Forgettable) -> Vec<PruneBatch> {
-    let Forgettable { listings, snapshots, surfaces, texts } = found;
+    let Forgettable { listings, snapshots, surfaces, texts, checks } = found;
     let ids: Vec<i64> = listings.into_iter().flat_map(|(_, ids)| ids).collect();
     let mut batches = Vec::new();
     batches
@@ -113,5 +116,7 @@ fn batches(found: Forgettable) -> Vec<PruneBatch> {
         surfaces.chunks(few).map(|part| PruneBatch { surfaces: part.to_vec(), ..Default::default() }),
     );
     batches.extend(texts.chunks(BATCH).map(|part| PruneBatch { texts: part.to_vec(), ..Default::default() }));
+    // One has as many rows as changes.
+    batches.extend(checks.chunks(few).map(|part| PruneBatch { checks: part.to_vec(), ..Default::default() }));
     batches
 }

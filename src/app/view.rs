@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-pub use crate::store::{DraftRow, ListingRow, Pruned, SurfaceRow, VersionRow};
+pub use crate::store::{CheckQuery, CheckRow, DraftRow, ListingRow, Pruned, SurfaceRow, VersionRow};
 
 use super::{AppError, Kind};
 use crate::{

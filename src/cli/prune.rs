@@ -1,4 +1,4 @@
-//! `prune`: forgets listings that no rule keeps, with the snapshots and texts that nothing else holds.
+//! `prune`: forgets listings and checks that no rule keeps, with the snapshots and texts that nothing else holds.
 
 use super::{
     Answer,
@@ -7,16 +7,17 @@ use super::{
 };
 use crate::app::{AppError, retention::KeepRules, view::Pruned};
 
-/// Forget old listings, with snapshots and texts that nothing else holds.
+/// Forget old listings and checks, with snapshots and texts that nothing else holds.
 ///
 /// Never what was live: versions, drafts and the snapshots that they pin stay, as do the newest listings of each server and
-/// context, and everything that was decided, approved, moved or noted.
+/// context, and everything that was decided, approved, moved or noted. Of checks of builds the newest of each catalog, environment
+/// and repository stays, and the newest that holds a change on which something was decided.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Keep so many listings of each server and context, the newest.
     #[arg(long, default_value_t = 100, value_name = "N")]
     keep_listings: usize,
-    /// Keep listings that are not older, as well.
+    /// Keep listings that are not older, as well; and checks that are not.
     #[arg(long, default_value_t = 90, value_name = "DAYS")]
     keep_days: u32,
     /// Say what would go, and change nothing.
@@ -49,5 +50,8 @@ fn told(pruned: &Pruned) -> String {
         parts.push(one(pruned.surfaces, "surface"));
     }
     parts.push(one(pruned.texts, "text"));
+    if pruned.checks > 0 {
+        parts.push(one(pruned.checks, "check"));
+    }
     parts.join(", ")
 }

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use axum::{
     Json,
-    extract::State,
     http::{StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
@@ -20,8 +19,9 @@ use super::{
     wire::{self, schema},
 };
 use crate::{
-    app::{App, checks::CheckRequest},
+    app::checks::CheckRequest,
     catalog::check::BuildContext,
+    diff::Verdict,
     name::{CatalogName, EnvironmentName, ServerName},
     store::CheckQuery,
 };
@@ -158,6 +158,9 @@ pub(super) struct ChecksQuery {
     /// Only of builds of this branch.
     #[param(value_type = Option<String>)]
     branch: Option<Said>,
+    /// Only with this verdict.
+    #[param(value_type = Option<schema::Level>)]
+    verdict: Option<Verdict>,
     /// How many at most.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
@@ -166,20 +169,22 @@ pub(super) struct ChecksQuery {
 }
 
 /// Lists checks of builds, the newest first.
+///
+/// Whoever has a scope sees those in it.
 #[utoipa::path(
     get, path = "/api/v1/checks", tag = "checks", params(ChecksQuery),
     responses((status = 200, description = "A page of checks.", body = wire::Items<wire::CheckSummary>)),
     extensions(("x-problems" = json!([]))),
 )]
 pub(super) async fn list_checks(
-    State(app): State<App>,
+    By { app, .. }: By,
     Query(query): Query<ChecksQuery>,
     uri: Uri,
 ) -> Result<Response, Error> {
     let list = List::<Reverse<i64>>::new("checks", uri, query.limit, query.cursor.as_deref())?;
-    let ChecksQuery { catalog, environment, repository, branch, .. } = query;
+    let ChecksQuery { catalog, environment, repository, branch, verdict, .. } = query;
     let (repository, branch) = (repository.map(|said| said.0), branch.map(|said| said.0));
-    let query = CheckQuery { catalog, environment, repository, branch };
+    let query = CheckQuery { catalog, environment, repository, branch, verdict };
     let page = app.checks_page(&query, &list.slice).await?;
     Ok(list.answer::<_, wire::CheckSummary>(page))
 }
@@ -189,7 +194,7 @@ pub(super) async fn list_checks(
     get, path = "/api/v1/checks/{check}", tag = "checks",
     params(("check" = schema::CheckNumber, Path, description = "The check's number.", example = "7")),
     responses((status = 200, description = "The check.", body = wire::Check)),
-    extensions(("x-problems" = json!(["unknown-check"]))),
+    extensions(("x-problems" = json!(["unknown-check", "check-pruned"]))),
 )]
 pub(super) async fn get_check(
     By { app, .. }: By,

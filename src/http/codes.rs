@@ -38,6 +38,7 @@ pub(super) const CODES: &[Code] = &[
     code("busy", 409, "others wrote all the time; nothing was written"),
     code("catalog-needed", 400, "there are several catalogs, and none is named"),
     code("change-rejected", 422, "the draft holds a change that was rejected"),
+    code("check-pruned", 410, "the check is older than checks are kept"),
     code("contract-not-stored", 409, "the text of a pinned tool is not in this database"),
     code("contracts-unknown", 422, "what the version pins is not all in this database"),
     code("cross-origin", 403, "a browser sent it from another site"),

@@ -111,7 +111,7 @@ pub(super) async fn list_decisions(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DecideBody {
-    /// The changes one by one, of the newest draft, of what could be promoted, of the newest checks, or decided before.
+    /// The changes one by one, of the newest draft, of what could be promoted, of any check, or decided before.
     #[schema(value_type = Option<Vec<schema::ChangeName>>)]
     changes: Option<Vec<ChangeName>>,
     /// The number of a draft; with `rule`, and without `changes`.
@@ -150,9 +150,9 @@ pub(super) struct DecideBody {
     })),
     responses((status = 201, description = "The decisions, one for each change.", body = wire::Items<wire::ChangeDecision>)),
     extensions(("x-problems" = json!([
-        "unknown-catalog", "unknown-environment", "unknown-draft", "unknown-rule", "unknown-check", "unknown-change", "no-change",
-        "too-many-changes", "ambiguous-fingerprint", "absolute-finding", "own-check", "bad-expiry", "owner-without-expiry",
-        "invalid-owner", "empty-reason", "invalid-reason"
+        "unknown-catalog", "unknown-environment", "unknown-draft", "unknown-rule", "unknown-check", "check-pruned",
+        "unknown-change", "no-change", "too-many-changes", "ambiguous-fingerprint", "absolute-finding", "own-check",
+        "bad-expiry", "owner-without-expiry", "invalid-owner", "empty-reason", "invalid-reason"
     ]))),
 )]
 pub(super) async fn create_decisions(

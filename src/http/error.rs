@@ -117,6 +117,7 @@ impl Error {
             Self::App(e) => match e.kind {
                 Kind::Invalid => StatusCode::BAD_REQUEST,
                 Kind::NotFound => StatusCode::NOT_FOUND,
+                Kind::Gone => StatusCode::GONE,
                 Kind::Conflict => StatusCode::CONFLICT,
                 Kind::Stale => StatusCode::PRECONDITION_FAILED,
                 Kind::Blocked => StatusCode::UNPROCESSABLE_ENTITY,

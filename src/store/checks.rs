@@ -48,9 +48,11 @@ pub struct CheckQuery {
     pub repository: Option<String>,
     /// The branch.
     pub branch: Option<String>,
+    /// The judgement in a word.
+    pub verdict: Option<Verdict>,
 }
 
-/// Checks of builds. None is ever edited.
+/// Checks of builds. None is ever edited; old ones are forgotten ([`Retention`](super::Retention)).
 #[async_trait]
 pub trait Checks: Send + Sync {
     /// Keeps a check and gives it its number; where one with its digest is there already, that one is answered, and neither it nor
@@ -65,6 +67,7 @@ pub trait Checks: Send + Sync {
         before: Option<i64>,
         limit: usize,
     ) -> Result<Vec<CheckRow>>;
-    /// The newest checks of a catalog, whole, newest first.
-    async fn checks(&self, catalog: &CatalogName, limit: usize) -> Result<Vec<Check>>;
+    /// Of the changes of a catalog whose fingerprints begin with these hex digits, the number of the newest check that holds each;
+    /// of two changes at most, for more digits are needed anyway to tell them apart.
+    async fn checks_holding(&self, catalog: &CatalogName, hex: &str) -> Result<Vec<i64>>;
 }

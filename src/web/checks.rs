@@ -1,4 +1,5 @@
-//! `/checks/{check}`: what a build offers against what is live, and the decision on its changes. Where its gate links to.
+//! `/checks` and `/checks/{check}`: what builds offer against what is live, and the decision on its changes. Where a gate links
+//! to.
 
 use std::{
     cmp::Reverse,
@@ -6,13 +7,14 @@ use std::{
 };
 
 use askama::Template;
-use axum::response::Response;
+use axum::{http::StatusCode, response::Response};
+use serde::Deserialize;
 
 use super::{
     decisions::ruled,
     error::{self, Error},
     filters,
-    page::{Form, Frame, Path, page, see},
+    page::{Form, Frame, Path, Query, address, page, see},
     report::{FindingView, Values},
 };
 use crate::{
@@ -20,16 +22,129 @@ use crate::{
     app::{
         App, AppError, Kind,
         checks::Checked,
+        lists::Slice,
         review::{Changes, DecideRequest},
-        view::Standing,
+        view::{CheckQuery, CheckRow, Standing},
     },
     catalog::review::Ruling,
-    diff::{Level, ToolReport},
+    diff::{Level, ToolReport, Verdict},
     guard::Acting,
+    name::InvalidName,
 };
 
 /// More changes than anybody decides on one by one; the API has them all.
 const CHANGES: usize = 100;
+
+/// Checks of one page of the list; the API gives more at once.
+const CHECKS: usize = 100;
+
+#[derive(Template)]
+#[template(path = "checks.html")]
+struct Checks {
+    frame: Frame,
+    checks: Vec<CheckRow>,
+    query: ChecksQuery,
+    next: Option<i64>,
+}
+
+impl Checks {
+    const VERDICTS: [Verdict; 4] = [Level::Breaking, Level::Undecided, Level::Risky, Level::Compatible];
+
+    /// Checks of builds of this repository, or of one branch of it.
+    fn of(repository: &str, branch: Option<&str>) -> String {
+        let branch = branch.map(|branch| ("branch", branch));
+        let parts: Vec<_> = std::iter::once(("repository", repository)).chain(branch).collect();
+        address("/checks", &parts)
+    }
+
+    /// The page behind this one.
+    fn older(&self, before: &i64) -> String {
+        let (mut parts, before) = (self.query.parts(), before.to_string());
+        parts.push(("before", &before));
+        address("/checks", &parts)
+    }
+
+    /// The first page of the same.
+    fn newest(&self) -> String {
+        address("/checks", &self.query.parts())
+    }
+
+    /// The same by the API.
+    fn export(&self) -> String {
+        let mut parts = self.query.parts();
+        parts.push(("limit", "1000"));
+        address("/api/v1/checks", &parts)
+    }
+}
+
+/// What the list is asked for; what is left empty is not.
+#[derive(Default, Deserialize)]
+pub(super) struct ChecksQuery {
+    #[serde(default)]
+    catalog: String,
+    #[serde(default)]
+    environment: String,
+    #[serde(default)]
+    repository: String,
+    #[serde(default)]
+    branch: String,
+    #[serde(default)]
+    verdict: String,
+    /// The check that the page before ended with.
+    before: Option<i64>,
+}
+
+impl ChecksQuery {
+    fn parts(&self) -> Vec<(&'static str, &str)> {
+        let all = [
+            ("catalog", &self.catalog),
+            ("environment", &self.environment),
+            ("repository", &self.repository),
+            ("branch", &self.branch),
+            ("verdict", &self.verdict),
+        ];
+        let trimmed = all.into_iter().map(|(part, text)| (part, text.trim()));
+        trimmed.filter(|(_, text)| !text.is_empty()).collect()
+    }
+
+    fn is_asked(&self) -> bool {
+        !self.parts().is_empty()
+    }
+
+    fn read(&self) -> Result<CheckQuery, AppError> {
+        let invalid = |message: String| AppError::new(Kind::Invalid, "invalid-request", message);
+        let mut query = CheckQuery::default();
+        for (part, text) in self.parts() {
+            match part {
+                "catalog" => {
+                    query.catalog = Some(text.parse().map_err(|e: InvalidName| invalid(e.to_string()))?)
+                }
+                "environment" => {
+                    query.environment = Some(text.parse().map_err(|e: InvalidName| invalid(e.to_string()))?);
+                }
+                "repository" => query.repository = Some(text.to_owned()),
+                "branch" => query.branch = Some(text.to_owned()),
+                _ => {
+                    let verdict = Checks::VERDICTS.into_iter().find(|verdict| verdict.as_str() == text);
+                    let unknown = || invalid(format!("`{text}` is no verdict"));
+                    query.verdict = Some(verdict.ok_or_else(unknown)?);
+                }
+            }
+        }
+        Ok(query)
+    }
+}
+
+/// A page of the checks that whoever looks may see.
+pub(super) async fn show_checks(
+    Acting { app, .. }: Acting,
+    Query(query): Query<ChecksQuery>,
+) -> Result<Response, Error> {
+    let slice = Slice { after: query.before.map(Reverse), limit: CHECKS };
+    let found = app.checks_page(&query.read()?, &slice).await?;
+    let (checks, next) = (found.items, found.next.map(|Reverse(id)| id));
+    Ok(page(StatusCode::OK, &Checks { frame: Frame::new(&app, "/catalogs"), checks, query, next }))
+}
 
 #[derive(Template)]
 #[template(path = "check.html")]
@@ -140,7 +255,7 @@ async fn decided(app: &App, check: i64, typed: &Typed, actor: String) -> Result<
 
 async fn shown(app: &App, id: i64, failure: Option<AppError>, typed: Typed) -> Result<Response, Error> {
     let checked = app.get_check(id).await?;
-    let status = failure.as_ref().map_or(axum::http::StatusCode::OK, |e| error::kind(e.kind).0);
+    let status = failure.as_ref().map_or(StatusCode::OK, |e| error::kind(e.kind).0);
     let mut standing: HashMap<_, _> = checked.standing.iter().map(|s| (&s.fingerprint, s)).collect();
     let mut found = Vec::new();
     for report in checked.check.reports() {

@@ -89,6 +89,7 @@ pub(super) fn kind(kind: Kind) -> (StatusCode, &'static str) {
     match kind {
         Kind::Invalid => (StatusCode::BAD_REQUEST, "That cannot be read"),
         Kind::NotFound => (StatusCode::NOT_FOUND, "Not found"),
+        Kind::Gone => (StatusCode::GONE, "Gone"),
         Kind::Conflict => (StatusCode::CONFLICT, "Not possible now"),
         Kind::Stale => (StatusCode::PRECONDITION_FAILED, "Somebody was faster"),
         Kind::Blocked => (StatusCode::UNPROCESSABLE_ENTITY, "Blocked by policy"),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{
     error::Error,
     filters,
-    page::{Frame, Query, page},
+    page::{Frame, Query, address, page},
 };
 use crate::{
     app::{
@@ -96,15 +96,6 @@ impl Events {
     fn is_filtered(&self) -> bool {
         !self.query.parts().is_empty() || self.query.before.is_some()
     }
-}
-
-/// A path with a query.
-fn address(path: &str, parts: &[(&str, &str)]) -> String {
-    if parts.is_empty() {
-        return path.to_owned();
-    }
-    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parts).finish();
-    format!("{path}?{query}")
 }
 
 #[derive(Default, Deserialize)]

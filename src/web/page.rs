@@ -61,6 +61,15 @@ pub(super) fn with_cookies(
     response
 }
 
+/// A path with a query.
+pub(super) fn address(path: &str, parts: &[(&str, &str)]) -> String {
+    if parts.is_empty() {
+        return path.to_owned();
+    }
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parts).finish();
+    format!("{path}?{query}")
+}
+
 /// After a form: on to the page that shows what it did.
 pub(super) fn see(path: &str) -> Response {
     Redirect::to(path).into_response()

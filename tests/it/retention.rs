@@ -1,5 +1,7 @@
 //! What pruning forgets, and what it never does.
 
+mod checks;
+
 use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering},
@@ -69,7 +71,20 @@ fn of(tools: &[&str]) -> Listing {
 }
 
 fn gone(listings: u64, snapshots: u64, surfaces: u64, texts: u64) -> Pruned {
-    Pruned { listings, snapshots, surfaces, texts }
+    Pruned { listings, snapshots, surfaces, texts, checks: 0 }
+}
+
+/// The event of a batch.
+fn pruned(server: &Server) -> toolpact::catalog::event::NewEvent {
+    toolpact::catalog::event::NewEvent {
+        at: server.app.now(),
+        actor: "ann".to_owned(),
+        kind: "store.pruned",
+        subject: "store".to_owned(),
+        data: serde_json::json!({}),
+        origin: None,
+        seal: None,
+    }
 }
 
 #[tokio::test]
@@ -181,16 +196,7 @@ async fn what_is_decided_meanwhile_is_looked_at_again() {
     assert_eq!(found.listings[0].1.len(), 2);
     server.app.apply("other.yaml", "catalog: other\n", "ann").await.expect("applied");
     let batch = toolpact::store::PruneBatch { listings: found.listings[0].1.clone(), ..Default::default() };
-    let event = toolpact::catalog::event::NewEvent {
-        at: server.app.now(),
-        actor: "ann".to_owned(),
-        kind: "store.pruned",
-        subject: "store".to_owned(),
-        data: serde_json::json!({}),
-        origin: None,
-        seal: None,
-    };
-    let refused = store.prune(&batch, since, event).await;
+    let refused = store.prune(&batch, since, pruned(&server)).await;
     assert!(matches!(refused, Err(toolpact::store::StoreError::Shifted)), "{refused:?}");
     assert_eq!(server.prune(0, 0).await.listings, 2);
 }

@@ -31,6 +31,7 @@ const LONG: &[&str] = &[
     "moves",
     "events",
     "decisions",
+    "checks",
 ];
 
 /// Lists and pages, each as its reader meets it.
@@ -55,7 +56,12 @@ const PATHS: &[&str] = &[
     "/api/v1/events?kind=kind.7",
     "/api/v1/events?actor=actor-7",
     "/api/v1/events?kind=kind.&actor=actor-7&subject=subject/7",
+    "/api/v1/checks",
+    "/api/v1/checks?catalog=orders&verdict=risky",
+    "/api/v1/checks?environment=production",
+    "/api/v1/checks?repository=acme/7&branch=main",
     "/",
+    "/checks",
     "/servers",
     "/servers/orders",
     "/catalogs",

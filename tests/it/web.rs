@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Every page of the story.
-const PAGES: [&str; 38] = [
+const PAGES: [&str; 40] = [
     "/",
     "/servers",
     "/servers/orders",
@@ -56,6 +56,8 @@ const PAGES: [&str; 38] = [
     "/servers?transport=stdio&tokens=1",
     "/servers?name=ord&after=billing",
     "/servers/orders/tools/order_query/history",
+    "/checks",
+    "/checks?catalog=shop&environment=production&repository=acme/orders&branch=main&verdict=breaking&before=9",
     "/search",
     "/search?q=order",
 ];
@@ -104,6 +106,7 @@ async fn pages_of_a_new_service_say_how_to_begin() {
         "/teams",
         "/webhooks",
         "/waivers",
+        "/checks",
     ] {
         let page = answer(&app, get(path)).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");

@@ -10,7 +10,7 @@ pub(crate) struct Size {
     /// Servers, each with one snapshot of 100 tools.
     pub(crate) servers: i64,
     /// Rows of history: a half are listings, a quarter moves, a quarter events; and a hundredth of it decisions, a
-    /// thousandth each versions and drafts, but 200 at least.
+    /// thousandth each versions, drafts and checks, but 200 at least.
     pub(crate) history: i64,
 }
 
@@ -56,6 +56,7 @@ fn statements(size: Size, postgres: bool) -> Vec<String> {
     let version = |n: &str| format!("'20' || (26 + ({n}) / 9000) || '.01.01.' || (1 + ({n}) % 9000)");
     let ordinal = |n: &str| format!("(2026 + ({n}) / 9000) * 10000000000 + 101000001 + ({n}) % 9000");
     let (listings, moves, events) = (history / 2, history / 4, history / 4);
+    let checks = (history / 1000).max(200);
     let (versions, drafts, decisions) = ((history / 1000).max(200), (history / 1000).max(200), history / 100);
     let tools = servers * 100;
     let body = "'{\"name\":\"tool_' || n || '\",\"inputSchema\":{\"type\":\"object\"}}'";
@@ -123,6 +124,14 @@ fn statements(size: Size, postgres: bool) -> Vec<String> {
             digest("d0", "n"),
             at("n"),
             upto(decisions)
+        ),
+        format!(
+            "INSERT INTO checks (digest, catalog, environment, version, servers, repository, verdict, report, earlier, created_by, created_at)
+             SELECT {}, m.name, 'production', '2026.11.30', '[\"orders\"]', 'acme/' || (n % 50), 'risky', '{{}}', '[]', 'ci', {}
+             FROM {}, (SELECT name FROM catalogs LIMIT 1) m",
+            digest("ab", "n"),
+            at("n"),
+            upto(checks)
         ),
         format!(
             "INSERT INTO events (seq, at, actor, kind, subject, data, previous, digest)

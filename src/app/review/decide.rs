@@ -22,9 +22,6 @@ use crate::{
 /// The most changes that one request names one by one.
 const MAX_CHANGES: usize = 1_000;
 
-/// Checks of builds in which a change is looked for by its fingerprint alone, the newest.
-const CHECKS: usize = 50;
-
 /// What is asked to be decided of changes.
 #[derive(Debug, Clone)]
 pub struct DecideRequest {
@@ -178,7 +175,7 @@ impl App {
                     let of = format!("catalog `{}`", catalog.name);
                     let change = match known.one_of(text, &of) {
                         Err(e) if e.kind == Kind::NotFound && !known.all => {
-                            self.far_changes(catalog, &mut known).await?;
+                            self.far_changes(catalog, texts, &mut known).await?;
                             known.one_of(text, &of)
                         }
                         found => found,
@@ -215,14 +212,26 @@ impl App {
     }
 
     /// The others that can be decided on: of what an approved version would bring to an environment, for which many are
-    /// compared, and whatever was decided before.
-    async fn far_changes(&self, catalog: &Catalog, known: &mut Known) -> Result<(), AppError> {
+    /// compared, those of checks of builds that begin like these texts, and whatever was decided before.
+    async fn far_changes(
+        &self,
+        catalog: &Catalog,
+        texts: &[String],
+        known: &mut Known,
+    ) -> Result<(), AppError> {
         for report in self.promotable_reports(catalog).await? {
             known.extend(report.findings().map(Named::of));
         }
         // Before what was decided: who had a change checked has not made it somebody else's by a decision on it.
-        for check in self.store.checks(&catalog.name, CHECKS).await? {
-            known.extend(named_in(&check));
+        let mut checks = BTreeSet::new();
+        for hex in texts.iter().filter_map(|text| hex(text)) {
+            checks.extend(self.store.checks_holding(&catalog.name, &hex).await?);
+        }
+        // The newest first: whose a change is, the last who had it checked says.
+        for id in checks.into_iter().rev() {
+            if let Some(check) = self.store.check(id).await? {
+                known.extend(named_in(&check));
+            }
         }
         known.extend(self.store.decisions(&catalog.name).await?.into_iter().map(Named::before));
         known.all = true;
@@ -314,6 +323,16 @@ fn by_others(catalog: &Catalog, request: &DecideRequest, changes: &[Named]) -> R
     }
 }
 
+/// Fewer digits name no change.
+const SHORTEST: usize = 6;
+
+/// The digits of a fingerprint, or its first ones.
+fn hex(text: &str) -> Option<String> {
+    let hex = text.strip_prefix("sha256:").unwrap_or(text).to_ascii_lowercase();
+    let digits = (SHORTEST..=64).contains(&hex.len()) && hex.bytes().all(|b| b.is_ascii_hexdigit());
+    digits.then_some(hex)
+}
+
 fn unique(named: impl Iterator<Item = Named>) -> Vec<Named> {
     let mut seen = BTreeSet::new();
     named.filter(|n| seen.insert(n.fingerprint.clone())).collect()
@@ -336,14 +355,12 @@ impl Known {
 
     /// The change that a fingerprint, or its first digits, names.
     fn one_of(&self, text: &str, of: &str) -> Result<Named, AppError> {
-        const SHORTEST: usize = 6;
-        let hex = text.strip_prefix("sha256:").unwrap_or(text).to_ascii_lowercase();
-        if hex.len() < SHORTEST || hex.len() > 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+        let Some(hex) = hex(text) else {
             let message =
                 format!("`{text}` is no fingerprint of a change, nor its first {SHORTEST} or more digits");
             return Err(AppError::new(Kind::Invalid, "bad-fingerprint", message)
                 .help("a draft shows the fingerprint of each of its changes"));
-        }
+        };
         let mut found = self.by_hex.range(hex.clone()..).take_while(|(known, _)| known.starts_with(&hex));
         match (found.next(), found.next()) {
             (Some((_, only)), None) => Ok(only.clone()),

@@ -1,11 +1,13 @@
 //! Checks of builds.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use sqlx::FromRow;
 
 use super::{
     super::sql::{from_json, from_word, limit, parsed, time, to_json},
-    Database, events,
+    Connection, Database, events,
 };
 use crate::{
     catalog::{
@@ -24,6 +26,19 @@ macro_rules! checks {
                  report, earlier, created_by, created_at
              FROM checks ",
             $where
+        )
+    };
+}
+
+/// Checks at a glance, by their columns, newest first; also of a branch and with a verdict, where that is asked.
+macro_rules! glances {
+    ($where:literal) => {
+        concat!(
+            "SELECT id, catalog, environment, version, repository, revision, branch, pull_request, verdict, created_by,
+                 created_at
+             FROM checks WHERE ",
+            $where,
+            " AND ($5 IS NULL OR branch = $5) AND ($6 IS NULL OR verdict = $6) ORDER BY id DESC LIMIT $7"
         )
     };
 }
@@ -140,6 +155,7 @@ impl Checks for Database {
         .bind(time(check.created_at))
         .fetch_one(&mut *tx)
         .await?;
+        put_changes(&mut tx, id, &check).await?;
         events::append(&mut tx, NewEvent { subject: format!("check/{id}"), ..event }).await?;
         tx.commit().await?;
         Ok(Check { id, ..check })
@@ -157,31 +173,72 @@ impl Checks for Database {
         before: Option<i64>,
         count: usize,
     ) -> Result<Vec<CheckRow>> {
-        let rows: Vec<Glance> = sqlx::query_as(
-            "SELECT id, catalog, environment, version, repository, revision, branch, pull_request, verdict, created_by,
-                 created_at
-             FROM checks
-             WHERE id < $1 AND ($2 IS NULL OR catalog = $2) AND ($3 IS NULL OR environment = $3)
-                 AND ($4 IS NULL OR repository = $4) AND ($5 IS NULL OR branch = $5)
-             ORDER BY id DESC LIMIT $6",
-        )
-        .bind(before.unwrap_or(i64::MAX))
-        .bind(query.catalog.as_ref().map(|name| name.as_str().to_owned()))
-        .bind(query.environment.as_ref().map(|name| name.as_str().to_owned()))
-        .bind(&query.repository)
-        .bind(&query.branch)
-        .bind(limit(count))
-        .fetch_all(&self.reader)
-        .await?;
-        rows.into_iter().map(CheckRow::try_from).collect()
-    }
-
-    async fn checks(&self, catalog: &CatalogName, count: usize) -> Result<Vec<Check>> {
-        let rows: Vec<Whole> = sqlx::query_as(checks!("WHERE catalog = $1 ORDER BY id DESC LIMIT $2"))
-            .bind(catalog.as_str())
+        // What is looked for most narrowly comes first in the statement, so that its index is read in order.
+        let statement = match query {
+            CheckQuery { repository: Some(_), .. } => {
+                glances!(
+                    "repository = $4 AND id < $1 AND ($2 IS NULL OR catalog = $2)
+                     AND ($3 IS NULL OR environment = $3)"
+                )
+            }
+            CheckQuery { catalog: Some(_), .. } => {
+                glances!(
+                    "catalog = $2 AND id < $1 AND ($3 IS NULL OR environment = $3)
+                     AND ($4 IS NULL OR repository = $4)"
+                )
+            }
+            CheckQuery { environment: Some(_), .. } => {
+                glances!(
+                    "environment = $3 AND id < $1 AND ($2 IS NULL OR catalog = $2)
+                     AND ($4 IS NULL OR repository = $4)"
+                )
+            }
+            _ => {
+                glances!(
+                    "id < $1 AND ($2 IS NULL OR catalog = $2) AND ($3 IS NULL OR environment = $3)
+                     AND ($4 IS NULL OR repository = $4)"
+                )
+            }
+        };
+        let rows: Vec<Glance> = sqlx::query_as(statement)
+            .bind(before.unwrap_or(i64::MAX))
+            .bind(query.catalog.as_ref().map(|name| name.as_str().to_owned()))
+            .bind(query.environment.as_ref().map(|name| name.as_str().to_owned()))
+            .bind(&query.repository)
+            .bind(&query.branch)
+            .bind(query.verdict.map(|verdict| verdict.as_str()))
             .bind(limit(count))
             .fetch_all(&self.reader)
             .await?;
-        rows.into_iter().map(Check::try_from).collect()
+        rows.into_iter().map(CheckRow::try_from).collect()
     }
+
+    async fn checks_holding(&self, catalog: &CatalogName, hex: &str) -> Result<Vec<i64>> {
+        let first = format!("sha256:{hex}");
+        let ids = sqlx::query_scalar(
+            "SELECT max(check_id) FROM check_changes WHERE catalog = $1 AND fingerprint >= $2 AND fingerprint < $3
+             GROUP BY fingerprint ORDER BY fingerprint LIMIT 2",
+        )
+        .bind(catalog.as_str())
+        .bind(&first)
+        // Behind every hex digit.
+        .bind(format!("{first}g"))
+        .fetch_all(&self.reader)
+        .await?;
+        Ok(ids)
+    }
+}
+
+/// Notes which changes a check holds, each once.
+async fn put_changes(db: &mut Connection, id: i64, check: &Check) -> Result<()> {
+    let changes: BTreeSet<&str> = check.findings().map(|(_, finding)| finding.fingerprint.as_str()).collect();
+    for change in changes {
+        sqlx::query("INSERT INTO check_changes (catalog, fingerprint, check_id) VALUES ($1, $2, $3)")
+            .bind(check.catalog.as_str())
+            .bind(change)
+            .bind(id)
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(())
 }

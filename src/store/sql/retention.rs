@@ -44,14 +44,17 @@ impl Retention for Database {
             }
         }
         found.texts = old_texts(&mut db, &found, &raws).await?;
+        found.checks = old_checks(&mut db, keep).await?;
         Ok(found)
     }
 
     async fn prune(&self, batch: &PruneBatch, since: i64, event: NewEvent) -> Result<Pruned> {
         let mut tx = self.write().await?;
-        // Whatever happened since but listings may hold what nothing held.
+        // Whatever happened since may hold what nothing held, but for listings, which are looked at again, and checks, which hold
+        // nothing but what they say themselves.
         let other: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM events WHERE seq > $1 AND kind NOT IN ('snapshot.recorded', 'store.pruned')",
+            "SELECT count(*) FROM events
+             WHERE seq > $1 AND kind NOT IN ('snapshot.recorded', 'store.pruned', 'check.registered')",
         )
         .bind(since)
         .fetch_one(&mut *tx)
@@ -72,11 +75,16 @@ impl Retention for Database {
         for digest in &batch.texts {
             done.texts += delete_text(&mut tx, digest).await?;
         }
+        for id in &batch.checks {
+            run(&mut tx, "DELETE FROM check_changes WHERE check_id = $1", *id).await?;
+            done.checks += run(&mut tx, "DELETE FROM checks WHERE id = $1", *id).await?;
+        }
         let event = event
             .with("listings", done.listings)
             .with("snapshots", done.snapshots)
             .with("surfaces", done.surfaces)
-            .with("texts", done.texts);
+            .with("texts", done.texts)
+            .with("checks", done.checks);
         if done != Pruned::default() {
             events::append(&mut tx, event).await?;
         }
@@ -268,6 +276,24 @@ async fn old_texts(db: &mut Connection, gone: &Forgettable, raws: &HashSet<Diges
         }
     }
     Ok(old)
+}
+
+/// The checks that no rule keeps, oldest first. Branches and pull requests come without end and are done with, so that the newest
+/// is kept of a repository, not of each of them.
+async fn old_checks(db: &mut Connection, keep: &Keep) -> Result<Vec<i64>> {
+    let old = sqlx::query_scalar(
+        "SELECT id FROM checks
+         WHERE created_at < $1
+             AND id NOT IN (SELECT max(id) FROM checks GROUP BY catalog, environment, repository)
+             AND id NOT IN (
+                 SELECT max(h.check_id)
+                 FROM (SELECT DISTINCT catalog, fingerprint FROM decisions) d
+                 JOIN check_changes h ON h.catalog = d.catalog AND h.fingerprint = d.fingerprint
+                 GROUP BY h.catalog, h.fingerprint
+             )
+         ORDER BY id",
+    );
+    Ok(old.bind(time(keep.since)).fetch_all(db).await?)
 }
 
 async fn run(db: &mut Connection, statement: &'static str, id: i64) -> Result<u64> {

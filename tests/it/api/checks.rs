@@ -117,6 +117,11 @@ async fn checks_are_found_by_where_they_came_from() {
         ("?branch=main", vec!["a2", "a1"]),
         ("?repository=acme/orders&branch=other&environment=production&catalog=shop", vec!["a3"]),
         ("?repository=acme/mail", vec![]),
+        ("?verdict=breaking&branch=main", vec!["a2", "a1"]),
+        ("?verdict=risky", vec![]),
+        ("?repository=acme/orders&verdict=risky", vec![]),
+        ("?environment=staging", vec![]),
+        ("?environment=production&verdict=breaking&branch=other", vec!["a3"]),
         ("?limit=1", vec!["a3"]),
     ] {
         let page = sent(&app, get(&format!("{CHECKS}{query}")), 200).await;
@@ -127,6 +132,103 @@ async fn checks_are_found_by_where_they_came_from() {
             .map(|c| c["context"]["commit"].clone())
             .collect();
         assert_eq!(commits, expected, "{query}");
+    }
+}
+
+/// The numbers of the checks of the API's list and of the page, which link to as many.
+async fn listed(app: &App, query: &str, caller: Option<Caller>) -> Vec<i64> {
+    let by = |ask: Ask| match &caller {
+        Some(caller) => ask.caller(Some(caller.clone())),
+        None => ask,
+    };
+    let list = sent(app, by(get(&format!("{CHECKS}{query}"))), 200).await;
+    let ids: Vec<i64> =
+        list["items"].as_array().expect("a list").iter().map(|c| c["id"].as_i64().expect("one")).collect();
+    if !query.contains("limit") && !query.contains("cursor") {
+        let page = answer(app, by(get(&format!("/checks{query}")))).await;
+        assert_eq!(page.status.as_u16(), 200, "{query}: {}", page.body);
+        let shown: Vec<i64> = page
+            .body
+            .split("href=\"/checks/")
+            .skip(1)
+            .map(|link| link.split('"').next().and_then(|id| id.parse().ok()).expect("a number"))
+            .collect();
+        assert_eq!(shown, ids, "{query}");
+    }
+    ids
+}
+
+#[tokio::test]
+async fn the_list_and_its_page_hold_what_lies_in_the_callers_scope() {
+    let app = seed::story().await;
+    for (environment, commit) in
+        [("production", "1"), ("staging", "2"), ("production", "3"), ("staging", "4")]
+    {
+        let more = json!({"environment": environment, "context": {"commit": commit}});
+        sent(&app, post(CHECKS, build(more)), 201).await;
+    }
+    let scoped = |catalogs: Option<&[&str]>, environments: Option<&[&str]>| Caller {
+        scope: Scope {
+            catalogs: catalogs.map(|all| all.iter().map(|c| seed::name(c)).collect()),
+            environments: environments.map(|all| all.iter().map(|e| seed::name(e)).collect()),
+        },
+        ..pipeline("mara")
+    };
+    for (catalogs, environments, query, expected) in [
+        (None, None, "", vec![4, 3, 2, 1]),
+        (Some(&["shop"] as &[&str]), None, "", vec![4, 3, 2, 1]),
+        (Some(&["other"]), None, "", vec![]),
+        (Some(&["other"]), None, "?catalog=shop", vec![]),
+        (Some(&["other", "shop"]), None, "?environment=staging", vec![4, 2]),
+        (None, Some(&["production"] as &[&str]), "", vec![3, 1]),
+        (None, Some(&["production"]), "?environment=staging", vec![]),
+        (Some(&["shop"]), Some(&["production", "staging"]), "?catalog=shop", vec![4, 3, 2, 1]),
+        (Some(&["shop"]), Some(&["production", "staging"]), "?limit=3", vec![4, 3, 2]),
+        (Some(&["shop"]), Some(&["production", "staging"]), "?verdict=compatible", vec![]),
+    ] {
+        let about = format!("{catalogs:?} {environments:?} {query}");
+        let found = listed(&app, query, Some(scoped(catalogs, environments))).await;
+        assert_eq!(found, expected, "{about}");
+    }
+    // What a page leaves over is on the next one.
+    let two = || scoped(Some(&["shop"]), Some(&["production", "staging"]));
+    let first = sent(&app, get(&format!("{CHECKS}?limit=3")).caller(Some(two())), 200).await;
+    let rest = format!("?limit=3&cursor={}", first["next"].as_str().expect("there is more"));
+    assert_eq!(listed(&app, &rest, Some(two())).await, [1]);
+}
+
+#[tokio::test]
+async fn the_page_of_checks_is_read_like_any_list() {
+    let app = seed::story().await;
+    let empty = answer(&app, get("/checks")).await.body;
+    assert!(empty.contains("toolpact gate --service URL"), "{empty}");
+    for number in 1..=101 {
+        let context =
+            json!({"repository": "acme/orders & co", "branch": "a/b", "commit": number.to_string()});
+        sent(&app, post(CHECKS, build(json!({"context": context}))), 201).await;
+    }
+    let newest = answer(&app, get("/checks?catalog=shop")).await.body;
+    assert!(newest.contains("href=\"/checks?catalog=shop&#38;before=2\""), "{newest}");
+    assert!(newest.contains("href=\"/checks?repository=acme%2Forders+%26+co&#38;branch=a%2Fb\""), "{newest}");
+    assert!(newest.contains("href=\"/api/v1/checks?catalog=shop&#38;limit=1000\""), "{newest}");
+    assert_eq!(listed(&app, "?repository=acme%2Forders+%26+co&branch=a%2Fb&limit=1", None).await, [101]);
+    let older = answer(&app, get("/checks?catalog=shop&before=2")).await.body;
+    assert!(older.contains("href=\"/checks/1\"") && !older.contains("href=\"/checks/2\""), "{older}");
+    assert!(older.contains(">Newest</a>") && !older.contains(">Older</a>"), "{older}");
+    let none = answer(&app, get("/checks?branch=none")).await.body;
+    assert!(none.contains("No check here fits.") && none.contains("All checks"), "{none}");
+    for (query, says) in [
+        ("catalog=a+b", "cannot be the name"),
+        ("verdict=fine", "is no verdict"),
+        ("before=x", "cannot be read"),
+    ] {
+        let refused = answer(&app, get(&format!("/checks?{query}"))).await;
+        assert_eq!(refused.status.as_u16(), 400, "{query}: {}", refused.body);
+        assert!(refused.body.contains(says), "{query}: {}", refused.body);
+    }
+    for path in ["/catalogs", "/catalogs/shop", "/environments/production", "/checks/1"] {
+        let page = answer(&app, get(path)).await.body;
+        assert!(page.contains("href=\"/checks"), "{path} leads there");
     }
 }
 

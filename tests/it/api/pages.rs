@@ -1,15 +1,16 @@
 //! Lists, a page at a time: every item once, in order, and no cursor but that of the list.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use toolpact::app::App;
 
 use super::check;
 use crate::{
-    ask::{answer, get},
+    ask::{answer, get, post},
     seed,
 };
 
 /// Every list of the story: where it is, and how its items are told apart.
-const LISTS: [(&str, &str); 10] = [
+const LISTS: [(&str, &str); 12] = [
     ("/api/v1/servers", "/name"),
     ("/api/v1/servers/orders/snapshots", "/id"),
     ("/api/v1/servers/orders/snapshots?outcome=ok", "/id"),
@@ -20,7 +21,22 @@ const LISTS: [(&str, &str); 10] = [
     ("/api/v1/environments/production/moves", "/generation"),
     ("/api/v1/environments/production/moves?catalog=shop", "/generation"),
     ("/api/v1/events", "/seq"),
+    ("/api/v1/checks", "/id"),
+    ("/api/v1/checks?catalog=shop&verdict=breaking", "/id"),
 ];
+
+/// The story, with builds that were checked.
+async fn story() -> App {
+    let app = seed::story().await;
+    for commit in ["a1", "a2", "a3"] {
+        let check = json!({
+            "environment": "production", "servers": [{"server": "orders", "listing": {"tools": []}}],
+            "context": {"commit": commit},
+        });
+        assert_eq!(answer(&app, post("/api/v1/checks", check)).await.status, 201);
+    }
+    app
+}
 
 fn parsed(body: &str) -> Value {
     serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {body}"))
@@ -33,7 +49,7 @@ fn keys(page: &Value, key: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn page_by_page_every_item_comes_once_and_in_order() {
-    let app = seed::story().await;
+    let app = story().await;
     for (path, key) in LISTS {
         let whole = parsed(&answer(&app, get(path)).await.body);
         assert!(whole["next"].is_null(), "{path}");

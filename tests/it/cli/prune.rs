@@ -17,7 +17,10 @@ fn a_dry_run_says_what_a_prune_then_does() {
     let done = user.run(&rules).code(PASSED).stdout;
     assert_eq!(done, would.replace("would delete", "deleted"));
     let json = user.run(&[&rules[..], &["--format", "json"]].concat()).code(PASSED).stdout;
-    assert_eq!(json, "{\n  \"listings\": 0,\n  \"snapshots\": 0,\n  \"surfaces\": 0,\n  \"texts\": 0\n}\n");
+    assert_eq!(
+        json,
+        "{\n  \"listings\": 0,\n  \"snapshots\": 0,\n  \"surfaces\": 0,\n  \"texts\": 0,\n  \"checks\": 0\n}\n"
+    );
     let log = user.run(&["log"]).code(PASSED).stdout;
     assert!(log.contains("store.pruned"), "{log}");
     assert!(user.run(&["audit", "verify"]).code(PASSED).stdout.contains("the chain holds"));

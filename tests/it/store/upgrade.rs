@@ -22,16 +22,21 @@ fn folder(db: &Behind) -> &'static str {
     if db.is_postgres() { "migrations/postgres" } else { "migrations/sqlite" }
 }
 
-/// A database as the first toolpact left it.
-async fn first(own: &Own) {
-    let mut db = own.behind().await;
-    let mut migrator = Migrator::new(Path::new(folder(&db))).await.expect("the migrations");
-    migrator.migrations.to_mut().truncate(1);
-    match &mut db {
+/// Runs the migrations up to this one.
+async fn upto(db: &mut Behind, last: i64) {
+    let mut migrator = Migrator::new(Path::new(folder(db))).await.expect("the migrations");
+    migrator.migrations.to_mut().retain(|migration| migration.version <= last);
+    match db {
         Behind::Sqlite(db) => migrator.run(db).await,
         Behind::Postgres(db) => migrator.run(db).await,
     }
-    .expect("the first migration");
+    .expect("the migrations");
+}
+
+/// A database as the first toolpact left it.
+async fn first(own: &Own) {
+    let mut db = own.behind().await;
+    upto(&mut db, 1).await;
     db.run(FIRST).await.unwrap_or_else(|e| panic!("{e}"));
     if db.is_postgres() {
         for table in ["listings", "drafts"] {
@@ -84,6 +89,46 @@ async fn a_database_of_the_first_migration_keeps_all_it_holds_and_goes_on() {
     app.reject(&name("orders"), 3, "it breaks callers", "ann").await.unwrap_or_else(|e| panic!("{e}"));
     let checked = app.verify_events().await.unwrap_or_else(|e| panic!("{e}"));
     assert!(checked.broken.is_none(), "{checked:?}");
+}
+
+#[tokio::test]
+async fn the_changes_of_checks_from_before_are_found_by_their_fingerprints() {
+    let own = Own::new().await;
+    let mut db = own.behind().await;
+    upto(&mut db, 16).await;
+    // What a server wrote may hold anything that JSON can.
+    let message = r#""message":"a \\u0000 \u0000 \"fingerprint\":\"sha256:00\" 'x'""#;
+    let finding = |print: &str| format!(r#"{{{message},"before":1e999,"fingerprint":"sha256:{print}"}}"#);
+    let report = |prints: &[&str]| {
+        let findings: Vec<_> = prints.iter().map(|print| finding(print)).collect();
+        format!(r#"{{"tools":[{{"findings":[]}},{{"findings":[{}]}}]}}"#, findings.join(","))
+    };
+    let insert = |digest: &str, newest: String, earlier: String| {
+        let [newest, earlier] = [newest, earlier].map(|text| text.replace('\'', "''"));
+        format!(
+            "INSERT INTO checks (digest, catalog, environment, version, servers, verdict, report, earlier, created_by, created_at)
+             VALUES ('{digest}', 'orders', 'production', '2026.11.30', '[]', 'risky', '{newest}', '{earlier}', 'ci', '2026')"
+        )
+    };
+    for sql in [
+        "INSERT INTO catalogs (name, policy, servers) VALUES ('orders', '{}', '[]')".to_owned(),
+        insert("a", report(&["aa", "bb"]), format!("[{},{}]", report(&["aa", "cc"]), report(&[]))),
+        insert("b", r#"{"tools":[]}"#.to_owned(), "[]".to_owned()),
+        insert("c", report(&["cc"]), "[]".to_owned()),
+    ] {
+        db.run(&sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+    own.place().migrate().await.unwrap_or_else(|e| panic!("{e}"));
+    let held =
+        "SELECT catalog || ' ' || CAST(check_id AS TEXT) || ' ' || fingerprint FROM check_changes ORDER BY 1";
+    assert_eq!(
+        db.texts(held).await,
+        ["orders 1 sha256:aa", "orders 1 sha256:bb", "orders 1 sha256:cc", "orders 3 sha256:cc"]
+    );
+    let store = own.place().open().await.unwrap_or_else(|e| panic!("{e}"));
+    for (hex, ids) in [("cc", vec![3]), ("a", vec![1]), ("0", vec![]), ("", vec![1, 1])] {
+        assert_eq!(store.checks_holding(&name("orders"), hex).await.expect("read"), ids, "{hex}");
+    }
 }
 
 /// Lifts the hold on production, which stands at generation 3.

@@ -408,6 +408,12 @@ async fn a_check_of_a_build_is_a_page_like_any_other() {
     check("/checks/1", &page);
     assert!(!page.body.contains("<script>alert") && !page.body.contains("<i>acme"), "{}", page.body);
     assert!(page.body.contains("change-"), "its changes can be chosen");
+    for path in ["/checks", "/checks?repository=%3Ci%3Eacme%3C%2Fi%3E&branch=%22%3E%3Cscript%3E"] {
+        let list = answer(&app, get(path)).await;
+        check(path, &list);
+        assert!(!list.body.contains("<script>") && !list.body.contains("<i>acme"), "{}", list.body);
+        assert!(list.body.contains("&#60;i&#62;acme"), "{}", list.body);
+    }
     let decide = |fields: &[(&str, &str)]| submit("/checks/1/decide", fields);
     let all = &[("ruling", "accept"), ("where", "here"), ("reason", "because")];
     refused(&app, decide(all), StatusCode::BAD_REQUEST, &["change is named"]).await;
