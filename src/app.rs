@@ -4,6 +4,7 @@
 //! writes once: the write and the event that describes it are one transaction of the store.
 
 pub mod access;
+mod announced;
 pub mod answers;
 pub mod audit;
 pub mod catalogs;

@@ -5,6 +5,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod alias;
+pub mod announced;
 pub mod bundle;
 pub mod chain;
 pub mod check;
@@ -28,6 +29,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use announced::LetGo;
 pub use policy::{EnvironmentPolicy, Policy};
 pub use selection::Selection;
 pub use server::{ServerSource, ServerSpec};
@@ -452,6 +454,9 @@ pub struct Grounds {
     /// The decisions and waivers, by number, that let changes pass which would have blocked.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub decisions: Vec<i64>,
+    /// The changes that passed because they were announced for as long as is promised, and would have blocked.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub announced: Vec<LetGo>,
     /// Who had approved the version.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub approvers: Vec<String>,

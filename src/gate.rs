@@ -5,7 +5,6 @@
 //! argument.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
-pub mod announced;
 pub mod declared;
 pub mod judge;
 pub mod lock;

@@ -22,7 +22,7 @@ use crate::{
         Catalog, CatalogVersion, EnvironmentPointer, Policy, Version,
         check::{BuildContext, Check},
         policy::Against,
-        review::Decisions,
+        review::{Decisions, Judging},
     },
     contract::Contract,
     diff::{Report, Side},
@@ -314,7 +314,11 @@ impl App {
     ) -> Result<Checked, AppError> {
         let decisions: Decisions = self.store.decisions(&check.catalog).await?.into_iter().collect();
         let environment = Some(&check.environment);
-        let standing = standings(&policy, check.reports(), &decisions, environment, self.now());
+        let announced =
+            self.announced_in(&check.environment, &check.catalog, &policy, check.reports()).await?;
+        let (decisions, announced, now) = (&decisions, &announced, self.now());
+        let judging = Judging { policy: &policy, decisions, announced, environment, now };
+        let standing = standings(judging, check.reports());
         let pins = live.content.servers.iter().filter(|pin| check.servers.contains(&pin.server));
         let releases = pins
             .filter_map(|pin| {

@@ -7,7 +7,6 @@ mod queue;
 
 use std::collections::{HashMap, HashSet};
 
-use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use super::{
@@ -17,12 +16,12 @@ use super::{
 };
 use crate::{
     catalog::{
-        Draft, DraftStatus, Policy,
-        review::{Approval, Comment, Decisions, blockers},
+        Draft, DraftStatus,
+        review::{Approval, Comment, Decisions, Judging},
     },
     diff::{Finding, Report, ToolReport},
     json::Digest,
-    name::{CatalogName, EnvironmentName},
+    name::CatalogName,
 };
 
 pub use decide::{Changes, DecideRequest};
@@ -81,7 +80,10 @@ impl App {
         let settings = self.known_catalog(catalog).await?;
         let decisions: Decisions = self.store.decisions(catalog).await?.into_iter().collect();
         let now = self.now();
-        let standing = standings(&settings.policy, draft.reports(), &decisions, None, now);
+        let announced = self.announced_before(&settings.policy, &draft).await?;
+        let (policy, decisions) = (&settings.policy, &decisions);
+        let judging = Judging { policy, decisions, announced: &announced, environment: None, now };
+        let standing = standings(judging, draft.reports());
         let seen: HashSet<&Digest> = standing.iter().map(|s| &s.fingerprint).collect();
         let mut elsewhere: Vec<_> = decisions
             .current()
@@ -120,23 +122,21 @@ impl App {
 
 /// How each change of these reports stands, each once.
 pub(super) fn standings<'r>(
-    policy: &Policy,
+    judging: Judging<'_>,
     reports: impl Iterator<Item = &'r Report>,
-    decisions: &Decisions,
-    environment: Option<&EnvironmentName>,
-    now: DateTime<Utc>,
 ) -> Vec<Standing> {
     let reports: Vec<&Report> = reports.collect();
-    let open = blockers(policy, reports.iter().copied(), decisions, environment, now);
+    let open = judging.blockers(reports.iter().copied());
     let open: HashMap<_, _> = open.iter().map(|b| (&b.finding.fingerprint, b.cause.as_str())).collect();
     let mut seen = HashSet::new();
-    let changes = reports.into_iter().flat_map(Report::findings).map(|(_, finding)| &finding.fingerprint);
+    let changes = reports.into_iter().flat_map(Report::findings);
     changes
-        .filter(|fingerprint| seen.insert(*fingerprint))
-        .map(|fingerprint| Standing {
-            fingerprint: fingerprint.clone(),
-            blocks: open.get(fingerprint).copied(),
-            decision: decisions.of(fingerprint, environment, now).cloned(),
+        .filter(|(_, finding)| seen.insert(&finding.fingerprint))
+        .map(|(tool, finding)| Standing {
+            fingerprint: finding.fingerprint.clone(),
+            blocks: open.get(&finding.fingerprint).copied(),
+            decision: judging.decision(finding).cloned(),
+            announced: judging.notice(tool, finding),
         })
         .collect()
 }

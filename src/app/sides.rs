@@ -303,7 +303,7 @@ fn add(side: &mut Side, server: Option<&ServerName>, contract: Contract) {
     }
 }
 
-fn contract_of(index: usize, text: String) -> Result<Contract, AppError> {
+pub(super) fn contract_of(index: usize, text: String) -> Result<Contract, AppError> {
     let raw = RawValue::from_string(text).map_err(|e| unreadable(&e))?;
     Contract::of(&RawTool { index, raw: raw.into() }).map_err(unreadable)
 }

@@ -12,7 +12,10 @@ use super::{
     sides,
 };
 use crate::{
-    catalog::{Catalog, Draft, Policy, review},
+    catalog::{
+        Catalog, Draft, Policy,
+        review::{self, Decisions, Judging},
+    },
     diff::{Level, Options, Report},
     name::CatalogName,
     store::DraftRow,
@@ -122,9 +125,30 @@ impl App {
                 None => return Ok(None),
             }
         };
-        let before = blocked(&settings.policy, draft, &now);
-        let after = blocked(policy, draft, &then);
+        let before = self.blocked(&settings.policy, draft, &now).await?;
+        let after = self.blocked(policy, draft, &then).await?;
         Ok(Some((before, after, then)))
+    }
+
+    /// What blocks, in a line: the first finding that does and was not announced for as long as is promised when the draft was
+    /// decided, or too many tools.
+    async fn blocked(
+        &self,
+        policy: &Policy,
+        draft: &Draft,
+        report: &Report,
+    ) -> Result<Option<String>, AppError> {
+        let reports = || std::iter::once(report).chain(&draft.earlier);
+        let announced = self.announced_to(policy, draft, reports()).await?;
+        let (decisions, announced) = (&Decisions::default(), &announced);
+        let now = draft.decided_at.unwrap_or_else(|| self.now());
+        let judging = Judging { policy, decisions, announced, environment: None, now };
+        let mut findings = reports().flat_map(Report::findings);
+        let first = findings.find(|(tool, finding)| {
+            policy.blocks_finding(finding) && !judging.notice(tool, finding).is_some_and(|n| n.over)
+        });
+        let told = first.map(|(tool, finding)| review::told(tool, finding));
+        Ok(told.or_else(|| within_budget(policy, &draft.content, "the draft").err().map(|e| e.message)))
     }
 
     /// A draft's report under these options: the stored one where it was judged so.
@@ -158,12 +182,4 @@ impl App {
             tokio::try_join!(self.baseline(base.as_ref()), self.releases_of(&draft.content))?;
         compared(baseline, sides::candidate(draft.report.candidate.clone(), &releases), options).await
     }
-}
-
-/// What blocks, in a line: the first finding that does, or too many tools.
-fn blocked(policy: &Policy, draft: &Draft, report: &Report) -> Option<String> {
-    let reports = std::iter::once(report).chain(&draft.earlier);
-    let first = reports.filter_map(|report| policy.blocks(report)).next();
-    let told = first.map(|(tool, finding)| review::told(tool, finding));
-    told.or_else(|| within_budget(policy, &draft.content, "the draft").err().map(|e| e.message))
 }

@@ -11,6 +11,7 @@ use crate::{
         Catalog, CatalogVersion, Draft, EnvironmentPointer, Freeze, Grounds, Move, MoveKind, ServerPin,
         Version,
         alias::ToolAliases,
+        announced::Notice,
         review::{Approval, Comment, Decision},
     },
     contract::Contract,
@@ -344,6 +345,9 @@ pub struct Standing {
     /// What was decided of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
+    /// The notice that was given of it, where its level blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub announced: Option<Notice>,
 }
 
 /// One environment and catalog.

@@ -88,6 +88,9 @@ pub struct Policy {
     /// The most tools that a version may hold: a model that is offered hundreds chooses badly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tools: Option<u32>,
+    /// After how many days what was announced to go may go without blocking; never where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deprecation_days: Option<u32>,
 }
 
 impl Default for Policy {
@@ -101,6 +104,7 @@ impl Default for Policy {
             against: Against::Latest,
             approvals: 0,
             max_tools: None,
+            deprecation_days: None,
         }
     }
 }
@@ -160,6 +164,8 @@ impl Policy {
             against,
             approvals: self.approvals.max(other.approvals),
             max_tools: self.max_tools.into_iter().chain(other.max_tools).min(),
+            // Who promises nothing lets nothing go.
+            deprecation_days: self.deprecation_days.zip(other.deprecation_days).map(|(a, b)| a.max(b)),
         }
     }
 }
@@ -220,6 +226,9 @@ pub struct EnvironmentPolicy {
     /// The most tools that a version may hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tools: Option<u32>,
+    /// After how many days what was announced here may go without blocking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deprecation_days: Option<u32>,
     /// What has to be so of the servers.
     #[serde(skip_serializing_if = "Probe::is_default")]
     pub probe: Probe,
@@ -246,6 +255,7 @@ impl EnvironmentPolicy {
             against: self.against.unwrap_or(catalog.against),
             approvals: self.approvals.unwrap_or(catalog.approvals),
             max_tools: self.max_tools.or(catalog.max_tools),
+            deprecation_days: self.deprecation_days.or(catalog.deprecation_days),
         }
     }
 
@@ -305,6 +315,12 @@ mod tests {
         let both = Policy::default().and(strict);
         assert_eq!(both.assume, Assumption::Strict);
         assert_eq!(both.fail_on, [Level::Breaking, Level::Undecided, Level::Risky]);
+        for (one, other, expected) in
+            [(None, Some(30), None), (Some(90), Some(30), Some(90)), (Some(30), Some(90), Some(90))]
+        {
+            let of = |deprecation_days| Policy { deprecation_days, ..Policy::default() };
+            assert_eq!(of(one).and(of(other)).deprecation_days, expected);
+        }
     }
 
     #[test]

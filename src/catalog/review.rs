@@ -3,12 +3,15 @@
 //! A decision sticks to the change's fingerprint, so the same change on a later snapshot is decided already. It is never
 //! edited: a newer one takes its place. A waiver is an acceptance that ends by itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::Policy;
+use super::{
+    LetGo, Policy,
+    announced::{Announced, Notice, notice},
+};
 use crate::{
     diff::{Finding, Report, ToolReport},
     json::Digest,
@@ -128,7 +131,7 @@ impl Decisions {
     /// What counts now: the newest decision on each change in each scope, but for what was withdrawn.
     pub fn current(&self) -> impl Iterator<Item = &Decision> {
         self.0.values().flat_map(|of_one| {
-            let mut scopes = std::collections::HashSet::new();
+            let mut scopes = HashSet::new();
             let newest = of_one.iter().filter(move |d| scopes.insert(d.environment.as_ref()));
             newest.filter(|d| d.ruling != Ruling::Withdraw)
         })
@@ -170,6 +173,8 @@ pub struct Blocker<'r> {
     pub finding: &'r Finding,
     /// Why.
     pub cause: Cause,
+    /// The notice that was given of it, which is not over.
+    pub notice: Option<Notice>,
 }
 
 impl Blocker<'_> {
@@ -177,6 +182,10 @@ impl Blocker<'_> {
     #[must_use]
     pub fn told(&self) -> String {
         let change = told(self.tool, self.finding);
+        let change = match &self.notice {
+            Some(notice) => format!("{change} ({})", notice.told()),
+            None => change,
+        };
         match &self.cause {
             Cause::Absolute | Cause::Open => change,
             Cause::Rejected(d) => format!("{change} (rejected by {}: {})", d.actor, d.reason),
@@ -195,59 +204,110 @@ pub fn told(tool: &ToolReport, finding: &Finding) -> String {
     format!("{}: tool `{}`: {}", finding.level, tool.tool, finding.message)
 }
 
-/// What stands in the way of these reports under a policy, the worst first; each change once, though several reports
-/// tell of it.
-#[must_use]
-pub fn blockers<'r>(
-    policy: &Policy,
-    reports: impl IntoIterator<Item = &'r Report>,
-    decisions: &Decisions,
-    environment: Option<&EnvironmentName>,
-    now: DateTime<Utc>,
-) -> Vec<Blocker<'r>> {
-    let mut seen = std::collections::HashSet::new();
-    let mut all = Vec::new();
-    for report in reports {
-        for (tool, finding) in report.findings() {
+/// What changes are judged by.
+#[derive(Debug, Clone, Copy)]
+pub struct Judging<'a> {
+    /// What blocks.
+    pub policy: &'a Policy,
+    /// What was decided of single changes.
+    pub decisions: &'a Decisions,
+    /// What was announced to go, and since when.
+    pub announced: &'a Announced,
+    /// For whoever uses which environment; for a draft none.
+    pub environment: Option<&'a EnvironmentName>,
+    /// When.
+    pub now: DateTime<Utc>,
+}
+
+impl<'a> Judging<'a> {
+    /// What counts of what was decided of a change.
+    #[must_use]
+    pub fn decision(&self, finding: &Finding) -> Option<&'a Decision> {
+        self.decisions.of(&finding.fingerprint, self.environment, self.now)
+    }
+
+    /// The notice that was given of a change that blocks by its level, where the policy promises days and nobody rejected the
+    /// change: a rejection counts whatever the policy says.
+    #[must_use]
+    pub fn notice(&self, tool: &ToolReport, finding: &Finding) -> Option<Notice> {
+        let days = self.policy.deprecation_days.filter(|_| self.policy.blocks_finding(finding))?;
+        if self.decision(finding).is_some_and(|d| d.ruling == Ruling::Reject) {
+            return None;
+        }
+        notice(self.announced, days, (tool, finding), self.now.date_naive())
+    }
+
+    /// What stands in the way of these reports, the worst first; each change once, though several reports tell of it.
+    #[must_use]
+    pub fn blockers<'r>(&self, reports: impl IntoIterator<Item = &'r Report>) -> Vec<Blocker<'r>> {
+        let mut seen = HashSet::new();
+        let mut all = Vec::new();
+        for (tool, finding) in reports.into_iter().flat_map(Report::findings) {
             if !seen.insert(&finding.fingerprint) {
                 continue;
             }
-            let cause = match decisions.of(&finding.fingerprint, environment, now) {
-                _ if finding.absolute => Some(Cause::Absolute),
-                Some(d) if d.ruling == Ruling::Reject => Some(Cause::Rejected(Box::new(d.clone()))),
-                Some(d) if !d.is_expired(now) => None,
-                Some(d) if policy.blocks_finding(finding) => Some(Cause::Expired(Box::new(d.clone()))),
-                None if policy.blocks_finding(finding) => Some(Cause::Open),
-                Some(_) | None => None,
-            };
-            all.extend(cause.map(|cause| Blocker { tool, finding, cause }));
+            let notice = self.notice(tool, finding);
+            let cause = self.cause(finding, notice.as_ref());
+            all.extend(cause.map(|cause| Blocker {
+                tool,
+                finding,
+                cause,
+                notice: notice.filter(|notice| !notice.over),
+            }));
+        }
+        // A stable sort: what a witness proves stays before what none does.
+        all.sort_by_key(|b| (b.cause != Cause::Absolute, std::cmp::Reverse(b.finding.level)));
+        all
+    }
+
+    fn cause(&self, finding: &Finding, notice: Option<&Notice>) -> Option<Cause> {
+        let blocks = self.policy.blocks_finding(finding) && !notice.is_some_and(|notice| notice.over);
+        match self.decision(finding) {
+            _ if finding.absolute => Some(Cause::Absolute),
+            Some(d) if d.ruling == Ruling::Reject => Some(Cause::Rejected(Box::new(d.clone()))),
+            Some(d) if !d.is_expired(self.now) => None,
+            Some(d) if blocks => Some(Cause::Expired(Box::new(d.clone()))),
+            None if blocks => Some(Cause::Open),
+            Some(_) | None => None,
         }
     }
-    // A stable sort: what a witness proves stays before what none does.
-    all.sort_by_key(|b| (b.cause != Cause::Absolute, std::cmp::Reverse(b.finding.level)));
-    all
-}
 
-/// The decisions and waivers, by number, without which a change of these reports would block.
-#[must_use]
-pub fn used<'r>(
-    policy: &Policy,
-    reports: impl IntoIterator<Item = &'r Report>,
-    decisions: &Decisions,
-    environment: Option<&EnvironmentName>,
-    now: DateTime<Utc>,
-) -> Vec<i64> {
-    let mut used: Vec<i64> = reports
-        .into_iter()
-        .flat_map(Report::findings)
-        .filter(|(_, finding)| policy.blocks_finding(finding))
-        .filter_map(|(_, finding)| decisions.of(&finding.fingerprint, environment, now))
-        .filter(|d| d.ruling == Ruling::Accept && !d.is_expired(now))
-        .map(|d| d.id)
-        .collect();
-    used.sort_unstable();
-    used.dedup();
-    used
+    /// The decisions and waivers, by number, that let changes of these reports pass which block by their level.
+    #[must_use]
+    pub fn used<'r>(&self, reports: impl IntoIterator<Item = &'r Report>) -> Vec<i64> {
+        let mut used: Vec<i64> = reports
+            .into_iter()
+            .flat_map(Report::findings)
+            .filter(|(_, finding)| self.policy.blocks_finding(finding))
+            .filter_map(|(_, finding)| self.decision(finding))
+            .filter(|d| d.ruling == Ruling::Accept && !d.is_expired(self.now))
+            .map(|d| d.id)
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+
+    /// The changes of these reports that block by their level, and pass for nothing but that they were announced for as long as
+    /// is promised; each once.
+    #[must_use]
+    pub fn let_go<'r>(&self, reports: impl IntoIterator<Item = &'r Report>) -> Vec<LetGo> {
+        let mut seen = HashSet::new();
+        let changes = reports.into_iter().flat_map(Report::findings);
+        changes
+            .filter(|(_, finding)| self.decision(finding).is_none_or(|d| d.is_expired(self.now)))
+            .filter_map(|(tool, finding)| {
+                Some((tool, finding, self.notice(tool, finding).filter(|n| n.over)?))
+            })
+            .filter(|(_, finding, _)| seen.insert(&finding.fingerprint))
+            .map(|(tool, finding, notice)| LetGo {
+                fingerprint: finding.fingerprint.clone(),
+                change: told(tool, finding),
+                since: notice.since,
+                days: notice.days,
+            })
+            .collect()
+    }
 }
 
 /// One approval of a draft, bound to what the draft held.

@@ -227,6 +227,9 @@ pub(super) fn moved(made: &Move, note: &str) -> String {
     for probed in made.grounds.probed.iter().filter(|p| p.answer != ProbeAnswer::Unregistered) {
         _ = writeln!(out, "{}", safe::line(&probed.told(), 300));
     }
+    for change in &made.grounds.announced {
+        _ = writeln!(out, "passed: {}", safe::line(&change.told(), 300));
+    }
     if !made.grounds.overridden.is_empty() {
         _ = writeln!(out, "overridden: {}", made.grounds.overridden.join(", "));
     }

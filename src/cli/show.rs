@@ -54,6 +54,7 @@ fn reviewed(out: &mut String, review: &ReviewPage) {
             .reports()
             .flat_map(crate::diff::Report::findings)
             .find(|(_, f)| f.fingerprint == standing.fingerprint);
+        let notice = standing.announced.as_ref().map(|n| format!(" ({})", n.told())).unwrap_or_default();
         match (&standing.decision, standing.blocks, finding) {
             (Some(decision), blocks, _) => {
                 if let Some(blocks) = blocks {
@@ -63,7 +64,11 @@ fn reviewed(out: &mut String, review: &ReviewPage) {
             }
             (None, Some(blocks), Some((tool, finding))) => {
                 let change = safe::line(&crate::catalog::review::told(tool, finding), 200);
-                _ = writeln!(out, "{}  {blocks}: {change}", standing.fingerprint.short());
+                _ = writeln!(out, "{}  {blocks}: {change}{notice}", standing.fingerprint.short());
+            }
+            (None, None, Some((tool, finding))) if !notice.is_empty() => {
+                let change = safe::line(&crate::catalog::review::told(tool, finding), 200);
+                _ = writeln!(out, "{}  passes: {change}{notice}", standing.fingerprint.short());
             }
             (None, _, _) => {}
         }

@@ -9,8 +9,9 @@ use std::{
 use super::context::{Access, Context, block_on};
 use crate::{
     app::{AppError, Kind, check, tree, view},
+    catalog::announced::Announced,
     diff::{Calls, Options, Report, Side, diff_with_calls},
-    gate::judge::{Announced, announced},
+    gate::judge::announced,
     name::ServerName,
     snapshot::{Listing, MAX_FILE_BYTES},
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{Days, NaiveDate};
+use chrono::NaiveDate;
 use serde::Serialize;
 
 use super::{
@@ -12,7 +12,8 @@ use super::{
     waiver::Waiver,
 };
 use crate::{
-    diff::{Bump, Finding, Level, Report, Surface, ToolReport},
+    catalog::announced::{Announced, Notice, notice},
+    diff::{Bump, Finding, Level, Report, ToolReport},
     json::Digest,
 };
 
@@ -85,6 +86,13 @@ impl Standing {
     #[must_use]
     pub fn blocks(&self) -> bool {
         matches!(self, Self::Blocks | Self::Expired { .. } | Self::TooSoon { .. } | Self::Rejected { .. })
+    }
+}
+
+impl From<Notice> for Standing {
+    fn from(notice: Notice) -> Self {
+        let Notice { since, from, over, .. } = notice;
+        if over { Self::Announced { since } } else { Self::TooSoon { since, from } }
     }
 }
 
@@ -223,21 +231,10 @@ impl Grounds {
 
     /// Deprecate, then remove.
     fn announced(&self, tool: &ToolReport, finding: &Finding, today: NaiveDate) -> Option<Standing> {
-        let days = self.policy.deprecation_days?;
-        let place = match (finding.rule.as_str(), finding.surface) {
-            ("tool-removed", _) => String::new(),
-            ("property-removed", Surface::Input) => format!("/inputSchema{}", finding.pointer),
-            ("property-removed", Surface::Output) => format!("/outputSchema{}", finding.pointer),
-            _ => return None,
-        };
-        let since = *self.announced.get(&(tool.server.clone(), tool.tool.clone()))?.get(&place)?;
-        let from = since.checked_add_days(Days::new(days.into()))?;
-        Some(if from <= today { Standing::Announced { since } } else { Standing::TooSoon { since, from } })
+        let notice = notice(&self.announced, self.policy.deprecation_days?, (tool, finding), today)?;
+        Some(notice.into())
     }
 }
-
-/// What was announced to go and since when: the places of each tool, by server and tool.
-pub type Announced = BTreeMap<(String, String), BTreeMap<String, NaiveDate>>;
 
 /// What a lockfile says was announced.
 #[must_use]

@@ -14,9 +14,8 @@ use serde::Serialize;
 
 pub use read::{LockError, is_one, read, read_unchecked};
 
-use super::announced;
 use crate::{
-    catalog::ServerSource,
+    catalog::{ServerSource, announced},
     contract::{Contract, ContractError, Digests},
     diff::Side,
     name::ServerName,

@@ -59,6 +59,7 @@ impl From<catalog::Policy> for Policy {
             surfaces: left_out.map(|surface| (surface, Vec::new())).into_iter().collect(),
             rules: Vec::new(),
             declared_version: DeclaredVersion::default(),
+            // What was announced in a catalog knows who judges there, and says so of each finding.
             deprecation_days: None,
         }
     }

@@ -123,12 +123,15 @@ pub(super) async fn put_catalog(
 impl SettingsBody {
     fn settings(self, name: CatalogName) -> Result<Catalog, Error> {
         let Object(policy) = self.policy;
-        within("/policy", Some(policy.approvals), policy.max_tools)?;
+        within("/policy", [Some(policy.approvals), policy.max_tools, policy.deprecation_days])?;
         let mut environments = BTreeMap::new();
         for (at, Object(EnvironmentBody { name, policy: Object(policy) })) in
             self.environments.into_iter().enumerate()
         {
-            within(&format!("/environments/{at}/policy"), policy.approvals, policy.max_tools)?;
+            within(
+                &format!("/environments/{at}/policy"),
+                [policy.approvals, policy.max_tools, policy.deprecation_days],
+            )?;
             if environments.contains_key(&name) {
                 return Err(twice(format!("/environments/{at}/name"), "environment", name.as_str()));
             }
@@ -145,8 +148,8 @@ impl SettingsBody {
     }
 }
 
-fn within(pointer: &str, approvals: Option<u32>, max_tools: Option<u32>) -> Result<(), Error> {
-    for (member, count) in [("approvals", approvals), ("maxTools", max_tools)] {
+fn within(pointer: &str, counts: [Option<u32>; 3]) -> Result<(), Error> {
+    for (member, count) in ["approvals", "maxTools", "deprecationDays"].into_iter().zip(counts) {
         if let Some(count) = count.filter(|count| *count > MOST) {
             let cause = format!("{count} is too large; at most {MOST}");
             return Err(Error::InvalidMember { pointer: format!("{pointer}/{member}"), cause });

@@ -15,6 +15,7 @@ use crate::{
     app::view::{ReviewPage, Standing},
     catalog::{
         Content, ContractVersion, Member,
+        announced::Notice,
         review::{Comment, Decision, Ruling},
     },
     diff::{Assumption, Finding, Level, Report, ToolReport},
@@ -134,6 +135,7 @@ pub(super) struct Current<'d> {
     pub(super) mark: Option<Mark>,
     pub(super) blocks: Option<&'static str>,
     pub(super) decision: Option<&'d Decision>,
+    pub(super) announced: Option<&'d Notice>,
     /// What counts of it in one environment alone.
     pub(super) elsewhere: Vec<&'d Decision>,
     pub(super) comments: Vec<&'d Comment>,
@@ -359,6 +361,7 @@ impl<'d> Current<'d> {
             mark: mark(standing, shown.now),
             blocks: standing.and_then(|s| s.blocks),
             decision: standing.and_then(|s| s.decision.as_ref()),
+            announced: standing.and_then(|s| s.announced.as_ref()),
             elsewhere: page.elsewhere.iter().filter(|d| d.fingerprint == *at).collect(),
             comments: page.comments.iter().filter(|c| c.fingerprint.as_ref() == Some(at)).collect(),
             siblings: all.iter().filter(|c| c.finding.rule == finding.rule).count() - 1,
@@ -396,6 +399,9 @@ fn mark(standing: Option<&Standing>, now: DateTime<Utc>) -> Option<Mark> {
             }
             None => mark("compatible", "✓", "accepted"),
         },
-        (None, None) => None,
+        (None, None) => {
+            let over = standing.announced.as_ref().filter(|notice| notice.over);
+            over.and_then(|_| mark("compatible", "✓", "announced"))
+        }
     }
 }

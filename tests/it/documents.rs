@@ -41,6 +41,7 @@ policy:
   against: since-major
   approvals: 2
   maxTools: 40
+  deprecationDays: 90
 environments:
   production:
     after: staging
@@ -52,6 +53,7 @@ environments:
     against: ever-live
     approvals: 3
     maxTools: 30
+    deprecationDays: 180
     probe: record
     servers:
       orders: orders-production

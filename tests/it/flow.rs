@@ -1,6 +1,7 @@
 //! The story from a snapshot to a rollback, its refusals, and its events.
 
 mod access;
+mod announced;
 mod contexts;
 mod documents;
 mod drafts;

@@ -12,9 +12,10 @@ use crate::{
         view::{GateCheck, Preflight},
     },
     catalog::{
-        Catalog, CatalogVersion, EnvironmentPolicy, Grounds, MoveKind, Policy, ProbeAnswer, Probed, Version,
+        Catalog, CatalogVersion, EnvironmentPolicy, Grounds, LetGo, MoveKind, Policy, ProbeAnswer, Probed,
+        Version,
         policy::{Against, Probe},
-        review::{Blocker, Cause, Decisions, blockers, used},
+        review::{Blocker, Cause, Decisions, Judging},
     },
     diff::Report,
     name::{CatalogName, EnvironmentName},
@@ -94,11 +95,22 @@ impl App {
         let decisions: Decisions = self.store.decisions(&name).await?.into_iter().collect();
         let now = self.now();
         let reports = || report.iter().chain(&earlier);
-        let judging = judging(kind, demands, &policy);
-        let open = blockers(&judging, reports(), &decisions, Some(environment), now);
-        grounds.decisions = used(&judging, reports(), &decisions, Some(environment), now);
+        let policy = judging(kind, demands, &policy);
+        let announced = self.announced_in(environment, &name, &policy, reports()).await?;
+        let judging = Judging {
+            policy: &policy,
+            decisions: &decisions,
+            announced: &announced,
+            environment: Some(environment),
+            now,
+        };
+        let open = judging.blockers(reports());
+        grounds.decisions = judging.used(reports());
+        grounds.announced = judging.let_go(reports());
         let open: Vec<_> = open.into_iter().filter(|b| counts(kind, demands, &b.cause)).collect();
-        gates.push(changes(kind, environment, &open).overridden(request.overrides.emergency));
+        gates.push(
+            changes(kind, environment, &open, &grounds.announced).overridden(request.overrides.emergency),
+        );
 
         let wanted = demands.map_or(Probe::default(), |d| d.probe);
         // Nobody waits for a server where something else stands in the way already; and one goes back because servers are
@@ -260,9 +272,18 @@ fn counts(kind: MoveKind, demands: Option<&EnvironmentPolicy>, cause: &Cause) ->
 }
 
 /// The gate that the changes are which stand in the way.
-fn changes(kind: MoveKind, environment: &EnvironmentName, open: &[Blocker<'_>]) -> GateCheck {
+fn changes(
+    kind: MoveKind,
+    environment: &EnvironmentName,
+    open: &[Blocker<'_>],
+    let_go: &[LetGo],
+) -> GateCheck {
     let Some(first) = open.first() else {
-        return GateCheck::passed("policy-blocks", "no change blocks that nobody accepted");
+        let mut message = "no change blocks that nobody accepted".to_owned();
+        for change in let_go {
+            message.push_str(&format!("; {}", change.told()));
+        }
+        return GateCheck::passed("policy-blocks", message);
     };
     let rest = match open.len() {
         1 => String::new(),

@@ -10,7 +10,7 @@ use crate::{
     catalog::{
         Catalog, CatalogVersion, Content, Draft, DraftStatus, Policy, Version,
         policy::Against,
-        review::{Approval, Blocker, Cause, Decision, Decisions, Ruling, blockers, told, used},
+        review::{Approval, Blocker, Cause, Decision, Decisions, Judging, Ruling, told},
     },
     json::Digest,
     name::CatalogName,
@@ -112,7 +112,10 @@ impl App {
         within_budget(policy, &draft.content, &format!("draft `d-{id}`"))?;
         let decisions: Decisions = self.store.decisions(name).await?.into_iter().collect();
         let now = self.now();
-        let open = blockers(policy, draft.reports(), &decisions, None, now);
+        let announced = self.announced_before(policy, &draft).await?;
+        let judging =
+            Judging { policy, decisions: &decisions, announced: &announced, environment: None, now };
+        let open = judging.blockers(draft.reports());
         if let Some(first) = open.iter().find(|b| !(accept_breaking && may_be_accepted(&b.cause))) {
             return Err(blocked_draft(id, first, open.len()));
         }
@@ -168,7 +171,7 @@ impl App {
         let data = json!({
             "draft": id, "version": number, "digest": draft.digest, "reason": why,
             "verdict": draft.report.verdict, "ruleSet": draft.report.rule_set, "requiredBump": draft.report.required_bump,
-            "decisions": used(policy, draft.reports(), &decisions, None, now),
+            "decisions": judging.used(draft.reports()), "announced": judging.let_go(draft.reports()),
             "before": draft.base, "acceptedBreaking": !accepted.is_empty(),
             "approvers": approvals.iter().map(|a| &a.actor).collect::<Vec<_>>(),
         });

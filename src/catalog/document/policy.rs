@@ -12,9 +12,9 @@ use crate::{
     name::{EnvironmentName, InvalidName, ServerName},
 };
 
-const POLICY: [&str; 7] =
-    ["assume", "formats", "failOn", "compatibility", "against", "approvals", "maxTools"];
-const ENVIRONMENT: [&str; 11] = [
+const POLICY: [&str; 8] =
+    ["assume", "formats", "failOn", "compatibility", "against", "approvals", "maxTools", "deprecationDays"];
+const ENVIRONMENT: [&str; 12] = [
     "after",
     "assume",
     "formats",
@@ -24,6 +24,7 @@ const ENVIRONMENT: [&str; 11] = [
     "against",
     "approvals",
     "maxTools",
+    "deprecationDays",
     "probe",
     "servers",
 ];
@@ -94,6 +95,8 @@ fn said(fields: &Fields<'_>) -> Result<EnvironmentPolicy, Fault> {
     }
     policy.approvals = fields.get("approvals").map(|at| at.count("a number of people")).transpose()?;
     policy.max_tools = fields.get("maxTools").map(|at| at.count("a number of tools")).transpose()?;
+    policy.deprecation_days =
+        fields.get("deprecationDays").map(|at| at.count("a number of days")).transpose()?;
     Ok(policy)
 }
 

@@ -47,7 +47,8 @@ pub(super) fn document(document: &Document) -> String {
 }
 
 fn write_policy(out: &mut String, policy: &Policy) {
-    let Policy { assume, formats, fail_on, compatibility, against, approvals, max_tools } = policy;
+    let Policy { assume, formats, fail_on, compatibility, against, approvals, max_tools, deprecation_days } =
+        policy;
     out.push_str("policy:\n");
     line(out, 2, "assume", assume.as_str());
     if *formats != Formats::default() {
@@ -65,6 +66,9 @@ fn write_policy(out: &mut String, policy: &Policy) {
     }
     if let Some(most) = max_tools {
         line(out, 2, "maxTools", &most.to_string());
+    }
+    if let Some(days) = deprecation_days {
+        line(out, 2, "deprecationDays", &days.to_string());
     }
 }
 
@@ -98,6 +102,7 @@ fn write_environment(out: &mut String, policy: &EnvironmentPolicy) {
         against,
         approvals,
         max_tools,
+        deprecation_days,
         probe,
         servers,
     } = policy;
@@ -111,6 +116,7 @@ fn write_environment(out: &mut String, policy: &EnvironmentPolicy) {
         ("against", against.map(|a| a.as_str().to_owned())),
         ("approvals", approvals.map(|n| n.to_string())),
         ("maxTools", max_tools.map(|n| n.to_string())),
+        ("deprecationDays", deprecation_days.map(|n| n.to_string())),
         ("probe", (*probe != Probe::default()).then(|| probe.as_str().to_owned())),
     ];
     for (key, value) in words {

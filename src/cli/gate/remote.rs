@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -78,6 +78,7 @@ struct Rules {
     formats: Formats,
     fail_on: Vec<Level>,
     compatibility: Direction,
+    deprecation_days: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -85,6 +86,13 @@ struct Stands {
     change: Digest,
     blocks: Option<String>,
     decision: Option<Decided>,
+    announced: Option<Announced>,
+}
+
+#[derive(Deserialize)]
+struct Announced {
+    since: NaiveDate,
+    from: NaiveDate,
 }
 
 #[derive(Deserialize)]
@@ -187,6 +195,7 @@ fn nothing(failed: Vec<Failed>) -> Tried {
 fn tried(tree: &Tree, answers: Vec<Result<Listed, Failed>>, answered: Answered) -> Tried {
     let Answered { policy, report, earlier, standing, releases, passes, .. } = answered;
     let report = folded(report, &earlier);
+    let days = policy.deprecation_days;
     let mut policy: Policy = catalog::Policy {
         assume: policy.assume,
         formats: policy.formats,
@@ -195,6 +204,7 @@ fn tried(tree: &Tree, answers: Vec<Result<Listed, Failed>>, answered: Answered) 
         ..catalog::Policy::default()
     }
     .into();
+    policy.deprecation_days = days;
     policy.declared_version = tree.settings.policy.declared_version.hardened();
     let (mut listed, mut failed) = (Vec::new(), Vec::new());
     for answer in answers {
@@ -225,7 +235,7 @@ fn tried(tree: &Tree, answers: Vec<Result<Listed, Failed>>, answered: Answered) 
 
 /// How a change stands that does not simply pass.
 fn stands(stands: Stands) -> Option<Standing> {
-    let Stands { change, blocks, decision } = stands;
+    let Stands { change, blocks, decision, announced } = stands;
     let accepted = decision.as_ref().filter(|d| d.ruling == catalog::review::Ruling::Accept);
     let waiver = accepted.and_then(|d| {
         Some(Waiver {
@@ -236,11 +246,15 @@ fn stands(stands: Stands) -> Option<Standing> {
         })
     });
     match (blocks.as_deref(), decision, waiver) {
-        (None, None, _) => None,
+        (None, None, _) => announced.map(|a| Standing::Announced { since: a.since }),
         (None, Some(_), Some(waiver)) => Some(Standing::Waived { waiver }),
         (None, Some(d), None) => Some(Standing::Accepted { by: d.actor, reason: d.reason }),
         (Some("waiver-expired"), _, Some(waiver)) => Some(Standing::Expired { waiver }),
         (Some("rejected"), Some(d), _) => Some(Standing::Rejected { by: d.actor, reason: d.reason }),
+        (Some("open"), _, _) => Some(match announced {
+            Some(Announced { since, from }) => Standing::TooSoon { since, from },
+            None => Standing::Blocks,
+        }),
         // Whatever else a later service calls it: it stands in the way.
         (Some(_), _, _) => Some(Standing::Blocks),
     }

@@ -1,6 +1,6 @@
 //! Reviews: what was decided on changes, who approved, and what was said.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -8,7 +8,7 @@ use super::schema;
 use crate::{
     app::view,
     catalog::{
-        DraftStatus,
+        DraftStatus, announced,
         review::{self, Ruling},
     },
     json::Digest,
@@ -128,11 +128,39 @@ pub struct Standing {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     decision: Option<ChangeDecision>,
+    /// Where it blocks by its level, was announced to go and was not rejected: since when, and when it may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    announced: Option<Notice>,
+}
+
+/// That something goes, held against the days that are promised. Days are those of UTC.
+#[derive(Serialize, ToSchema)]
+pub struct Notice {
+    /// The day on which it was announced.
+    since: NaiveDate,
+    /// How many days are promised.
+    days: u32,
+    /// The first day on which it may go.
+    from: NaiveDate,
+    /// Whether that day has come.
+    over: bool,
+}
+
+impl From<announced::Notice> for Notice {
+    fn from(n: announced::Notice) -> Self {
+        Self { since: n.since, days: n.days, from: n.from, over: n.over }
+    }
 }
 
 impl From<view::Standing> for Standing {
     fn from(s: view::Standing) -> Self {
-        Self { change: s.fingerprint, blocks: s.blocks, decision: s.decision.map(ChangeDecision::from) }
+        Self {
+            change: s.fingerprint,
+            blocks: s.blocks,
+            decision: s.decision.map(ChangeDecision::from),
+            announced: s.announced.map(Notice::from),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) const DIRECTIONS: [Direction; 3] = [Direction::Full, Direction::Input
 pub(super) const AGAINST: [Against; 3] = [Against::Latest, Against::SinceMajor, Against::EverLive];
 pub(super) const PROBES: [Probe; 3] = [Probe::Require, Probe::Record, Probe::Skip];
 
-/// The most people, and the most tools, that a policy can speak of; documents say the same.
+/// The most people, tools and days that a policy can speak of; documents say the same.
 const MOST: u32 = 100_000;
 
 /// What a form sent.
@@ -48,6 +48,7 @@ impl Fields {
             against: self.chosen("against", &AGAINST, |a| a.as_str())?.unwrap_or_default(),
             approvals: self.count("approvals")?.unwrap_or(0),
             max_tools: self.count("maxTools")?,
+            deprecation_days: self.count("deprecationDays")?,
         };
         for (name, demands) in &now.environments {
             let at = |field: &str| format!("e:{name}:{field}");
@@ -71,6 +72,7 @@ impl Fields {
                 against: self.chosen(&at("against"), &AGAINST, |a| a.as_str())?,
                 approvals: self.count(&at("approvals"))?,
                 max_tools: self.count(&at("maxTools"))?,
+                deprecation_days: self.count(&at("deprecationDays"))?,
                 probe: self.chosen(&at("probe"), &PROBES, |p| p.as_str())?.unwrap_or_default(),
                 servers: demands.servers.clone(),
             };

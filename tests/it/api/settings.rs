@@ -62,6 +62,7 @@ async fn settings_that_make_no_sense_are_refused_where_they_stand() {
             "invalid-body",
             "/environments/0/policy/maxTools",
         ),
+        ("policy", json!({"deprecationDays": 100_001}), "invalid-body", "/policy/deprecationDays"),
         (
             "environments",
             json!([{"name": "dev", "policy": {}}, {"name": "dev", "policy": {}}]),

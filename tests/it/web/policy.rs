@@ -52,13 +52,15 @@ async fn a_policy_is_set_where_it_stands_as_it_was_seen() {
         ("assume", "strict"),
         ("approvals", "2"),
         ("maxTools", "40"),
+        ("deprecationDays", "90"),
         ("new", "production"),
     ];
     let set = answer(&app, submit(POLICY, &fields)).await;
     assert_eq!((set.status, set.header("location")), (StatusCode::SEE_OTHER, POLICY), "{}", set.body);
     let page = answer(&app, get(POLICY)).await;
     check(POLICY, &page);
-    for told in ["<td>strict</td>", "<td>2</td>", "<td>40</td>", "name=\"e:production:there\""] {
+    for told in ["<td>strict</td>", "<td>2</td>", "<td>40</td>", "<td>90</td>", "name=\"e:production:there\""]
+    {
         assert!(page.body.contains(told), "{told}: {}", page.body);
     }
     let stale = answer(&app, submit(POLICY, &[("seen", &before), ("approvals", "7")])).await;
@@ -80,11 +82,13 @@ async fn a_policy_is_set_where_it_stands_as_it_was_seen() {
         ("e:production:rollbackFailOn", "breaking"),
         ("e:production:probe", "skip"),
         ("e:production:approvals", "1"),
+        ("e:production:deprecationDays", "180"),
     ];
     assert_eq!(answer(&app, submit(POLICY, &fields)).await.status, StatusCode::SEE_OTHER);
     let page = answer(&app, get(POLICY)).await.body;
     assert!(
         page.contains("are not asked")
+            && page.contains("<td class=\"num\">180</td>")
             && html::values(&page, "href").any(|h| h == "/environments/production")
     );
     let now = seen(&page);
@@ -101,6 +105,7 @@ async fn a_policy_that_makes_no_sense_is_refused() {
         ("assume", "hope", "cannot be <code>hope</code>"),
         ("approvals", "many", "is a number up to 100000"),
         ("maxTools", "100001", "is a number up to 100000"),
+        ("deprecationDays", "-1", "is a number up to 100000"),
         ("new", "no!name", "cannot be the name of an environment"),
         ("seen", "nothing", "does not say what its sender saw"),
     ] {

@@ -1,9 +1,10 @@
 //! What a move was made on.
 
+use chrono::NaiveDate;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Level, ServerName};
+use super::{Digest, Level, ServerName};
 
 /// What a server was found to serve of what a version pins.
 #[derive(ToSchema, Serialize)]
@@ -39,6 +40,19 @@ pub(crate) struct Probed {
     message: Option<String>,
 }
 
+/// A change that would have blocked and passed, because it was announced for as long as is promised.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(crate) struct LetGo {
+    fingerprint: Digest,
+    /// In words: `breaking: tool `a`: …`.
+    change: String,
+    /// The day on which it was announced.
+    since: NaiveDate,
+    /// How many days were promised.
+    days: u32,
+}
+
 /// What a move was made on, as it was then; what there was none of is absent.
 #[derive(ToSchema)]
 pub(crate) struct Grounds {
@@ -48,6 +62,9 @@ pub(crate) struct Grounds {
     /// The numbers of the decisions that let changes pass which would have blocked.
     #[schema(required = false)]
     decisions: Vec<i64>,
+    /// The changes that passed because they were announced for as long as is promised, and would have blocked.
+    #[schema(required = false)]
+    announced: Vec<LetGo>,
     /// Who had approved the version.
     #[schema(required = false)]
     approvers: Vec<String>,

@@ -58,10 +58,14 @@ pub(crate) struct Policy {
     /// The most tools that a version may hold.
     #[schema(nullable = false)]
     max_tools: Option<u32>,
+    /// After how many days what was announced to go may go without blocking; never where absent.
+    #[schema(nullable = false)]
+    deprecation_days: Option<u32>,
 }
 
 /// What blocks, per catalog; what is left out is as in a catalog that nobody set: `declared`, `risky`, `breaking` and
-/// `undecided`, `full`, `latest`, no approvals by others, any number of tools.
+/// `undecided`, `full`, `latest`, no approvals by others, any number of tools, no
+/// days after which what was announced may go.
 #[derive(ToSchema, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PolicySettings {
@@ -82,6 +86,9 @@ pub(crate) struct PolicySettings {
     /// The most tools that a version may hold.
     #[schema(maximum = 100_000)]
     max_tools: Option<u32>,
+    /// After how many days what was announced to go may go without blocking; never where absent.
+    #[schema(maximum = 100_000)]
+    deprecation_days: Option<u32>,
 }
 
 /// What an environment demands of a catalog's versions. What it leaves out is as the catalog's policy says.
@@ -105,6 +112,9 @@ pub(crate) struct EnvironmentPolicy {
     /// The most tools that a version may hold.
     #[schema(maximum = 100_000)]
     max_tools: Option<u32>,
+    /// After how many days what was announced in this environment may go without blocking.
+    #[schema(maximum = 100_000)]
+    deprecation_days: Option<u32>,
     /// `require` where absent.
     #[schema(required = false)]
     probe: Probe,
