@@ -1,5 +1,6 @@
 //! The pages, asked without sockets: what holds for all of them, and in the files what each form does.
 
+mod announced;
 mod browser;
 mod forms;
 mod hostile;

@@ -316,6 +316,46 @@ fn a_version_that_a_tool_declares_is_held_against_what_is_live() {
 }
 
 #[test]
+fn what_was_announced_in_an_environment_may_go_after_the_days_that_are_promised_there() {
+    let serving = Serving::new();
+    let ci = serving.token(&["ann", "--kind", "ci", "--role", "author"]);
+    let (operator, author) = (&serving.operator, User::new());
+    let tool = |name: &str, says: &str| json!({"name": name, "description": says, "inputSchema": {"type": "object"}});
+    let live = json!({"tools": [tool("find", "Finds."), tool("seek", "Deprecated: use find.")]});
+    operator.file("live.json", live.to_string());
+    operator.run(&["snapshot", "orders", "--file", "live.json"]).code(PASSED);
+    let said = operator.run(&["approve", "shop", "d-2", "--accept-breaking", "--reason", "it goes"]);
+    let said = said.code(PASSED).stdout;
+    let version = said.split_once("shop@").expect("it names the version").1;
+    let version = version.split(char::is_whitespace).next().expect("a version");
+    operator.run(&["promote", "production", version, "--reason", "it goes"]).code(PASSED);
+
+    let build = json!({"tools": [tool("find", "Finds.")]}).to_string();
+    author.file("build.json", &build);
+    for (policy, code, is, says) in [
+        ("{}", BLOCKED, "blocks", "gate: blocked by "),
+        ("{deprecationDays: 90}", BLOCKED, "too-soon", "it may come from "),
+        // What is promised for no day may go on the day of its announcement.
+        ("{deprecationDays: 0}", PASSED, "announced", "long enough"),
+    ] {
+        operator.file("shop.yaml", format!("catalog: shop\npolicy: {policy}\n"));
+        operator.run(&["apply", "-f", "shop.yaml"]).code(PASSED);
+        let text = run(&author, &ci, &gate(&serving.url, "build.json", &[])).code(code).stdout;
+        assert!(text.contains(says), "{policy}: {text}");
+        let args = gate(&serving.url, "build.json", &["--format", "json"]);
+        let told: Value = serde_json::from_str(&run(&author, &ci, &args).code(code).stdout).expect("JSON");
+        assert_eq!(told["standing"][0]["is"], is, "{told:#}");
+    }
+    // The operator is told the same of the draft that is made of it.
+    operator.file("build.json", &build);
+    operator.run(&["snapshot", "orders", "--file", "build.json"]).code(PASSED);
+    let shown = operator.run(&["show", "shop", "d-3"]).code(PASSED).stdout;
+    let says = ["passes: breaking: tool", "0 days promised: it may go"];
+    assert!(says.iter().all(|says| shown.contains(says)), "{shown}");
+    operator.run(&["approve", "shop", "d-3", "--reason", "it went"]).code(PASSED);
+}
+
+#[test]
 fn the_settings_of_a_tree_name_the_service_and_what_is_done_where_it_is_down() {
     let author = User::new();
     let (same, breaking) = (recorded("orders-1.json"), recorded("orders-3-breaking.json"));

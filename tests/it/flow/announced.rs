@@ -11,7 +11,7 @@ use toolpact::{
         review::{Changes, DecideRequest},
         view::Standing,
     },
-    catalog::{CatalogVersion, EnvironmentPointer, MoveKind, check::BuildContext, review::Ruling},
+    catalog::{CatalogVersion, EnvironmentPointer, MoveKind, Policy, check::BuildContext, review::Ruling},
     diff::{Finding, Report},
 };
 
@@ -405,7 +405,11 @@ async fn a_draft_may_lack_what_was_announced_for_long_enough_in_every_approved_v
         assert_eq!(announced.len(), 2, "{data}");
         let since = (noon() + TimeDelta::days(since.expect("announced"))).date_naive().to_string();
         assert!(announced.iter().all(|a| a["since"] == since.as_str() && a["days"] == 90), "{data}");
-        // And afterwards as it was judged.
+        // Under another policy it would not have passed.
+        let tried = async |t: &Told| t.app.simulate(&orders(), &Policy::default()).await.expect("simulated");
+        let simulation = told.on(from, tried).await;
+        assert_eq!(simulation.blocked().map(|d| d.draft.id).collect::<Vec<_>>(), [draft]);
+        // And afterwards it stands as it was judged.
         assert_eq!(told.on(from, review).await["tool-removed"], long);
     }
 }
