@@ -77,8 +77,10 @@ enum Step {
     Live(&'static str),
     /// That environment goes back to the version with this number, from 0.
     Back(&'static str, usize),
+    /// That environment is moved so often between the first version and the newest.
+    Swings(&'static str, usize),
 }
-use Step::{Approved, Back, Live, Marked};
+use Step::{Approved, Back, Live, Marked, Swings};
 
 /// Days, counted from the one on which every test begins, with what happens on them.
 type History = &'static [(i64, Step)];
@@ -140,6 +142,12 @@ impl Told {
             Live(environment) => {
                 let newest = *self.versions.last().expect("a version");
                 app.promote(&self.to(environment, newest).await).await.expect("promoted");
+            }
+            Swings(environment, times) => {
+                let ends = [self.versions[0], *self.versions.last().expect("a version")];
+                for to in ends.into_iter().cycle().take(times) {
+                    app.promote(&self.to(environment, to).await).await.expect("promoted");
+                }
             }
             Back(environment, nth) => {
                 app.rollback(&self.to(environment, self.versions[nth]).await).await.expect("rolled back");
@@ -324,6 +332,18 @@ async fn a_build_may_lack_what_was_announced_for_long_enough_in_every_version_th
             ],
             "production",
             [Some(5), Some(5)],
+        ),
+        // However often it was moved since, between versions that say so.
+        (
+            &[
+                (0, Approved(Announced)),
+                (2, Live("production")),
+                (10, Approved(Reworded)),
+                (11, Live("production")),
+                (12, Swings("production", 120)),
+            ],
+            "production",
+            [Some(2), Some(2)],
         ),
         // The catalog calls the tool deprecated, whatever the server says.
         (&[(0, Marked(Plain)), (3, Live("production"))], "production", [Some(3), None]),
