@@ -57,7 +57,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("hmac", &["catalog/webhook"]),
     ("libc", &["mcp"]),
     ("ed25519_dalek", &["catalog/sign"]),
-    ("rustix", &["store"]),
+    ("rustix", &["store", "http/connections"]),
     ("shlex", &["app/servers/pasted", "app/servers/reference"]),
     ("jsonschema", &["schema"]),
     ("jsonc_parser", &["config"]),
