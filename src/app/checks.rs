@@ -64,6 +64,8 @@ pub struct Checked {
     /// The versions that are declared in what is live: of each server, and of each tool that differs and has one of its own.
     /// Those of tools only where the check was just made.
     pub releases: Vec<Release>,
+    /// What is live there by now, where that is another version than the one that the build was held against.
+    pub overtaken: Option<CatalogVersion>,
 }
 
 /// A version that was declared in what is live.
@@ -88,6 +90,15 @@ impl Checked {
     #[must_use]
     pub fn blocking(&self) -> usize {
         self.standing.iter().filter(|s| s.blocks.is_some()).count()
+    }
+
+    /// How many of those nobody can accept.
+    #[must_use]
+    pub fn never_accepted(&self) -> usize {
+        let findings = self.check.reports().flat_map(Report::findings);
+        let absolute: BTreeSet<_> =
+            findings.filter(|(_, f)| f.absolute).map(|(_, f)| &f.fingerprint).collect();
+        self.standing.iter().filter(|s| s.blocks.is_some() && absolute.contains(&s.fingerprint)).count()
     }
 }
 
@@ -326,7 +337,9 @@ impl App {
                 Some(Release { server: pin.server.clone(), tool: None, version })
             })
             .collect();
-        Ok(Checked { check, policy, standing, releases })
+        let pointer = self.store.pointer(&check.environment, &check.catalog).await?;
+        let overtaken = pointer.map(|pointer| pointer.version).filter(|version| *version != check.version);
+        Ok(Checked { check, policy, standing, releases, overtaken })
     }
 }
 

@@ -127,6 +127,7 @@ impl App {
             self.store.pointers().await?.into_iter().partition(|p| &p.environment == name);
         if here.is_empty() {
             let mut known: Vec<String> = others.into_iter().map(|p| p.environment.into()).collect();
+            known.sort_unstable();
             known.dedup();
             return Err(AppError::unknown("environment", "unknown-environment", name.as_str(), &known));
         }

@@ -164,6 +164,8 @@ fn generation<'a>(
         known.push(environment);
     }
     known.extend(named);
+    known.sort_unstable();
+    known.dedup();
     if known.contains(&&args.environment) {
         return Ok(0);
     }

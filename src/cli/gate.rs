@@ -234,6 +234,9 @@ impl Args {
             )
             .help("write one of them to a file"))
         };
+        if self.quiet && (self.format == Format::Json || self.reports.iter().any(Report::is_to_stdout)) {
+            return refused("`--quiet` leaves it to the decision");
+        }
         match (forms.next(), forms.next(), self.format) {
             (Some(_), Some(_), _) => refused("several are to go there"),
             (Some(_), None, Format::Json) => refused("`--format json` goes there as well"),

@@ -155,6 +155,7 @@ struct CheckPage<'c> {
     changes: Vec<Change<'c>>,
     left_out: usize,
     blocking: usize,
+    never_accepted: usize,
     /// Whether whoever looks may decide; why not, where they may not.
     may: Result<(), (String, String)>,
     notice: Option<(String, String)>,
@@ -281,6 +282,7 @@ async fn shown(app: &App, id: i64, failure: Option<AppError>, typed: Typed) -> R
     let shown = CheckPage {
         frame: Frame::new(app, "/catalogs"),
         blocking: checked.blocking(),
+        never_accepted: checked.never_accepted(),
         checked: &checked,
         changes,
         left_out,

@@ -84,6 +84,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
         match axum::extract::Path::from_request_parts(parts, state).await {
             Ok(axum::extract::Path(value)) => Ok(Self(value)),
             Err(PathRejection::FailedToDeserializePathParams(e)) => Err(match e.kind() {
+                ErrorKind::ParseErrorAtKey { value, .. } | ErrorKind::ParseError { value, .. } => {
+                    invalid(&format!("`{value}` is no number"))
+                }
                 ErrorKind::DeserializeError { message, .. } | ErrorKind::Message(message) => invalid(message),
                 other => invalid(&other.to_string()),
             }),
@@ -111,7 +114,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = Error;
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
         let read = axum::extract::Query::from_request_parts(parts, state).await;
-        read.map(|axum::extract::Query(value)| Self(value)).map_err(|e| invalid(&e.body_text()))
+        read.map(|axum::extract::Query(value)| Self(value))
+            .map_err(|e| unread("the query of this address", &e.body_text()))
     }
 }
 
@@ -122,8 +126,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
     type Rejection = Error;
     async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
         let read = axum::extract::Form::from_request(request, state).await;
-        read.map(|axum::extract::Form(value)| Self(value)).map_err(|e| invalid(&e.body_text()))
+        read.map(|axum::extract::Form(value)| Self(value)).map_err(|e| unread("this form", &e.body_text()))
     }
+}
+
+/// What somebody wrote into an address by hand, mostly.
+fn unread(what: &str, cause: &str) -> Error {
+    let cause = cause.split_once(": ").map_or(cause, |(_, cause)| cause);
+    let message = format!("{what} cannot be read: {cause}");
+    Error::App(
+        AppError::new(Kind::Invalid, "invalid-request", message)
+            .help("follow a link of a page, or leave that out"),
+    )
 }
 
 fn invalid(message: &str) -> Error {

@@ -80,15 +80,35 @@ function help() {
       what.textContent = does;
       list.append(term, what);
     }
+    // WCAG 2.2, 2.1.4: whoever speaks to the browser, or rests a hand on the keys, turns them off.
+    const choice = document.createElement("label");
+    choice.className = "check";
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.checked = keysAreOn();
+    box.addEventListener("change", () => localStorage.setItem("keys", box.checked ? "on" : "off"));
+    const words = document.createElement("span");
+    words.textContent = "Keys act in this browser";
+    choice.append(box, words);
     const form = document.createElement("form");
     form.method = "dialog";
     const close = document.createElement("button");
     close.textContent = "Close";
     form.append(close);
-    dialog.append(title, list, form);
+    dialog.append(title, list, choice, form);
     document.body.append(dialog);
   }
   dialog.showModal();
+}
+
+function keysAreOn() {
+  return localStorage.getItem("keys") !== "off";
+}
+
+const about = at("about-keys");
+if (about) {
+  about.hidden = false;
+  about.querySelector("button").addEventListener("click", help);
 }
 
 // The first key of two.
@@ -102,6 +122,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (!keysAreOn()) return;
   const key = pending ? `${pending} ${event.key}` : event.key;
   pending = "";
   if (Object.hasOwn(KEYS, key)) {

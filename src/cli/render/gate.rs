@@ -7,6 +7,12 @@ mod junit;
 mod markdown;
 mod sarif;
 
+use std::{
+    env,
+    path::{Component, Path, PathBuf},
+    sync::LazyLock,
+};
+
 use clap::ValueEnum;
 
 pub(in crate::cli) use github::annotations;
@@ -86,12 +92,19 @@ pub(in crate::cli) enum Baseline {
 }
 
 impl Baseline {
-    /// The file that a finding points at. Those who show findings want one.
-    fn path(&self) -> &str {
-        match self {
+    /// The file that a finding points at, from the root of the repository. Those who show findings want one, and read it from there.
+    fn path(&self) -> String {
+        static HERE: LazyLock<Option<(PathBuf, PathBuf)>> = LazyLock::new(|| {
+            let here = env::current_dir().ok()?;
+            let root = here.ancestors().find(|folder| folder.join(".git").exists())?.to_owned();
+            Some((root, here))
+        });
+        let path = match self {
             Self::Lock(path, _) | Self::File(path) => path,
             Self::Elsewhere(_) => crate::gate::settings::FILE,
-        }
+        };
+        let from_root = HERE.as_ref().and_then(|(root, here)| from_root(root, here, path));
+        from_root.unwrap_or_else(|| path.to_owned())
     }
 
     fn line(&self, server: &str, tool: &str) -> usize {
@@ -100,6 +113,20 @@ impl Baseline {
             Self::File(_) | Self::Elsewhere(_) => 1,
         }
     }
+}
+
+/// A path as it is from the root of a repository; nothing where it leads out of it.
+fn from_root(root: &Path, here: &Path, path: &str) -> Option<String> {
+    let mut full = PathBuf::new();
+    for part in here.join(path).components() {
+        match part {
+            Component::ParentDir => _ = full.pop(),
+            Component::CurDir => {}
+            part => full.push(part),
+        }
+    }
+    let parts: Option<Vec<&str>> = full.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
+    Some(parts?.join("/"))
 }
 
 impl Told {
@@ -194,4 +221,24 @@ fn degree(finding: &Finding, standing: &Standing) -> Degree {
 /// The server of a failure.
 fn failed_server(failed: &Failed) -> &str {
     failed.name.as_ref().map_or("", ServerName::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_from_the_root_of_the_repository() {
+        for (here, path, told) in [
+            ("/r", "toolpact.lock", Some("toolpact.lock")),
+            ("/r/sub/deep", "toolpact.lock", Some("sub/deep/toolpact.lock")),
+            ("/r/sub/deep", "./../other/toolpact.lock", Some("sub/other/toolpact.lock")),
+            ("/r/sub", "/r/a.lock", Some("a.lock")),
+            ("/r/sub", "../../elsewhere.lock", None),
+            ("/r/sub", "/tmp/a.lock", None),
+        ] {
+            let got = from_root(Path::new("/r"), Path::new(here), path);
+            assert_eq!(got.as_deref(), told, "{path} in {here}");
+        }
+    }
 }

@@ -135,7 +135,7 @@ pub struct Check {
 impl From<checks::Checked> for Check {
     fn from(c: checks::Checked) -> Self {
         let (id, passes) = (c.registered(), c.blocking() == 0);
-        let checks::Checked { check, policy, standing, releases } = c;
+        let checks::Checked { check, policy, standing, releases, overtaken: _ } = c;
         Self {
             id,
             page: id.map(|id| format!("/checks/{id}")),

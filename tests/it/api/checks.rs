@@ -387,8 +387,30 @@ async fn the_page_of_a_check_shows_the_proof_and_takes_the_decision() {
     assert_eq!(answer(&app, submit(&decide, &fields).caller(Some(viewer))).await.status.as_u16(), 403);
     assert_eq!(answer(&app, submit(&decide, &fields)).await.header("location"), path);
     let page = answer(&app, get(&path)).await;
-    for says in ["Nothing stands in the way.", "nobody calls them", "for production alone"] {
+    for says in ["No change stands in the way.", "nobody calls them", "for production alone"] {
         assert!(page.body.contains(says), "no {says} in {}", page.body);
     }
     assert_eq!(sent(&app, get(&format!("/api/v1{path}")), 200).await["passes"], true);
+}
+
+#[tokio::test]
+async fn the_page_of_a_check_promises_nothing_that_will_not_be() {
+    let app = seed::story().await;
+    let says = async |path: &str, texts: &[&str]| {
+        let page = answer(&app, get(path)).await;
+        for text in texts {
+            assert!(page.body.contains(text), "no {text} in {}", page.body);
+        }
+    };
+    let broken = json!([{"name": "order_query", "inputSchema": {"type": "objekt"}}]);
+    let servers = json!([{"server": "orders", "listing": {"tools": broken}}]);
+    let checked =
+        sent(&app, post(CHECKS, build(json!({ "environment": "staging", "servers": servers }))), 201).await;
+    assert!(codes(&checked, "blocks").contains(&"absolute".to_owned()), "{checked:#}");
+    let path = checked["page"].as_str().expect("a page");
+    says(path, &["1 of them nobody can accept: the server has to be mended"]).await;
+    // Another version is live since.
+    let back = crate::support::to("staging", "2026.11.26".parse().expect("a version"), 2);
+    app.rollback(&back).await.expect("rolled back");
+    says(path, &["Live by now is <a href=\"/catalogs/shop/versions/2026.11.26\">2026.11.26</a>."]).await;
 }

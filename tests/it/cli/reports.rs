@@ -103,6 +103,91 @@ fn a_finding_points_at_the_block_of_its_tool() {
     }
 }
 
+/// Whoever shows findings reads paths from the root of the repository.
+#[test]
+fn reports_of_a_server_in_a_folder_name_its_own_lockfile() {
+    let user = User::new();
+    let folder = user.home().join("servers/orders");
+    fs::create_dir_all(&folder).expect("folders");
+    fs::create_dir(user.home().join(".git")).expect("a folder");
+    let run = |args: &[&str]| {
+        let mut command = user.command(args);
+        command.current_dir(&folder).env("GITHUB_ACTIONS", "true");
+        user.ended(command.output().expect("it starts"))
+    };
+    run(&["lock", "--server", "orders", "--file", &recorded("orders-1.json")]).code(PASSED);
+    let reports = ["--report", "sarif=s.out", "--report", "gitlab=g.out"];
+    let breaking = recorded("orders-3-breaking.json");
+    let gate = [&["gate", "--file", &breaking][..], &reports].concat();
+    let ended = run(&gate).code(BLOCKED);
+    let path = "servers/orders/toolpact.lock";
+    assert!(ended.stdout.contains(&format!("::error file={path},line=")), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("`toolpact lock --update` takes it into toolpact.lock"),
+        "{}",
+        ended.stdout
+    );
+    let read = |name: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(folder.join(name)).expect("a report")).expect("JSON")
+    };
+    let (sarif, gitlab) = (read("s.out"), read("g.out"));
+    let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], path);
+    assert_eq!(gitlab[0]["location"]["path"], path);
+}
+
+/// A comment of GitHub takes 65,536 characters.
+#[test]
+fn a_long_answer_fits_into_a_comment_and_cases_have_names_of_their_own() {
+    let list = |required: bool, words: usize| {
+        let name = |i: usize| format!("p{i}_{}", "<long>".repeat(words));
+        let properties: Value = (0..4)
+            .map(|i| (name(i), json!({"enum": if required { json!([1]) } else { json!([1, 2]) }})))
+            .collect();
+        let tool = |i: usize| json!({"name": format!("tool_{i}"), "inputSchema": {"type": "object", "properties": properties}});
+        json!({"tools": (0..150).map(tool).collect::<Vec<_>>()}).to_string()
+    };
+    for words in [1, 60] {
+        let user = User::new();
+        user.file("one.json", list(false, words));
+        user.file("two.json", list(true, words));
+        user.run(&["lock", "--server", "s", "--file", "one.json"]).code(PASSED);
+        let report = reported(&user, &["--file", "two.json"], BLOCKED);
+        let md = report("md");
+        assert!(md.len() < 65_000, "{} bytes", md.len());
+        assert!(md.contains("\n- and ") && md.ends_with("required bump: major\n"), "{words}: {md}");
+        let junit = junit_parser::from_reader(report("junit").as_bytes()).expect("JUnit");
+        let cases: Vec<_> = junit.suites.iter().flat_map(|suite| &suite.cases).collect();
+        let names: std::collections::BTreeSet<_> = cases.iter().map(|case| &case.name).collect();
+        assert_eq!((cases.len(), names.len()), (600, 600));
+        assert!(
+            cases.iter().all(|case| case.classname.as_deref().is_some_and(|name| name.starts_with("tool_")))
+        );
+    }
+}
+
+/// What is told to be done next does what is asked for.
+#[test]
+fn the_next_step_fits_what_stopped_the_gate() {
+    let tool = |schema: Value| json!({"tools": [{"name": "find", "inputSchema": schema}]}).to_string();
+    let user = User::new();
+    user.file("one.json", tool(json!({"type": "object"})));
+    user.file("wider.json", tool(json!({"type": "object", "properties": {"a": {"type": "string"}}})));
+    user.file("none.json", tool(json!({"type": "objekt"})));
+    user.file("package.json", r#"{"version": "1.2.0"}"#);
+    user.run(&["lock", "--server", "s", "--file", "one.json"]).code(PASSED);
+    let accept = "next: keep what callers rely on";
+    let ended = user.run(&["gate", "--file", "none.json"]).code(BLOCKED);
+    assert!(ended.stdout.contains("next: mend what is never waived"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("under `waivers`"), "{}", ended.stdout);
+    user.run(&["gate", "--quiet", "--format", "json", "--file", "one.json"]).code(INVALID);
+    user.run(&["gate", "--quiet", "--report", "md=-", "--file", "one.json"]).code(INVALID);
+    user.file("toolpact.yaml", "policy: {declared-version: require}");
+    let ended = user.run(&["gate", "--file", "wider.json"]).code(BLOCKED);
+    assert!(ended.stdout.contains("next: declare 1.3.0 in package.json"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains(accept), "{}", ended.stdout);
+}
+
 /// What the Markdown of a gate is made of.
 const ELEMENTS: [&str; 10] = ["h3", "ul", "li", "p", "code", "strong", "span", "br", "details", "summary"];
 

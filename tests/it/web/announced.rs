@@ -65,7 +65,7 @@ async fn the_pages_of_checks_drafts_and_moves_say_since_when_it_was_announced_an
     for path in [check, draft] {
         says(&app, path, &format!("{told}.")).await;
     }
-    says(&app, check, "Nothing stands in the way").await;
+    says(&app, check, "No change stands in the way").await;
     let approved = app.approve(&catalog, 2, false, "it goes", "ann").await.expect("approved");
     let version = approved.version.expect("one is enough").version;
     let path = format!("/environments/production/preflight?kind=promote&catalog=orders&version={version}");

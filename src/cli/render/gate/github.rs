@@ -17,7 +17,7 @@ pub(in crate::cli) fn annotations(told: &Told) -> String {
         counts[which] += 1;
         if counts[which] <= SHOWN {
             let word = ["error", "warning"][which];
-            let (path, title) = (property(path), property(title));
+            let (path, title) = (property(&path), property(title));
             _ = writeln!(out, "::{word} file={path},line={line},title={title}::{}", data(message));
         }
     };

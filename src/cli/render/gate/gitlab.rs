@@ -26,7 +26,7 @@ struct Lines {
 }
 
 pub(super) fn report(told: &Told) -> Result<String, AppError> {
-    let at = |begin| Location { path: told.at.path().to_owned(), lines: Lines { begin } };
+    let at = |begin| Location { path: told.at.path(), lines: Lines { begin } };
     let mut issues: Vec<Issue> = told
         .failed
         .iter()

@@ -1,4 +1,4 @@
-//! JUnit: a suite a server, a case a tool and rule. What blocks is a failure, what is waived is skipped, a server that could
+//! JUnit: a suite a server, a case a change, whose class is its tool. What blocks is a failure, what is waived is skipped, a server that could
 //! not be asked is an error.
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -7,6 +7,7 @@ use super::{Told, failed_server};
 use crate::{
     app::{AppError, Kind},
     cli::render::safe,
+    diff::Finding,
     gate::Standing,
 };
 
@@ -20,7 +21,11 @@ pub(super) fn report(told: &Told) -> Result<String, AppError> {
     if let Some(judgement) = &told.judgement {
         for (tool, finding, standing) in judgement.findings() {
             let status = status(finding, standing);
-            let case = TestCase::new(safe::word(&format!("{} {}", tool.tool, finding.rule)), status);
+            // Whoever reads this tells cases apart by their names, and may show one of each name.
+            let Finding { rule, surface, pointer, fingerprint, .. } = finding;
+            let name = format!("{} {rule} {surface}{pointer} {}", tool.tool, fingerprint.short());
+            let mut case = TestCase::new(safe::word(&name), status);
+            case.set_classname(safe::word(&tool.tool));
             suite(&mut suites, &tool.server).add_test_case(case);
         }
         if judgement.report.unchanged > 0 || judgement.report.tools.is_empty() {
@@ -44,7 +49,7 @@ fn suite<'s>(suites: &'s mut Vec<TestSuite>, server: &str) -> &'s mut TestSuite 
     &mut suites[at]
 }
 
-fn status(finding: &crate::diff::Finding, standing: &Standing) -> TestCaseStatus {
+fn status(finding: &Finding, standing: &Standing) -> TestCaseStatus {
     let message = safe::line(&finding.message, 1_000);
     let skipped = |why: String| {
         let mut status = TestCaseStatus::skipped();

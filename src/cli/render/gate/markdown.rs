@@ -12,8 +12,10 @@ use crate::{
 
 /// How many findings stand open.
 const OPEN: usize = 5;
-/// GitHub takes a summary of 1 MiB and a comment of 64 KiB; more findings than this are counted.
-const MOST: usize = 200;
+/// GitHub takes a comment of 65,536 characters; findings beyond this many bytes are counted.
+const MOST: usize = 56 << 10;
+/// What stands open takes at most so much of it.
+const MOST_OPEN: usize = 24 << 10;
 
 pub(super) fn report(told: &Told) -> String {
     let sign = if told.exit() == crate::cli::exit::PASSED { "✅" } else { "❌" };
@@ -41,18 +43,24 @@ pub(super) fn report(told: &Told) -> String {
     }
     let Some(judgement) = told.judgement.as_ref().filter(|_| !told.is_silent()) else { return out };
     let all: Vec<_> = judgement.findings().collect();
-    let (open, folded) = all.split_at(all.len().min(OPEN));
-    if !open.is_empty() {
+    let mut rest = &all[..];
+    if !rest.is_empty() {
         out.push('\n');
-        open.iter().for_each(|(tool, finding, standing)| item(&mut out, tool, finding, standing));
     }
+    while let Some((first, others)) =
+        rest.split_first().filter(|(_, others)| all.len() - others.len() <= OPEN)
+    {
+        if !item(&mut out, first, MOST_OPEN) {
+            break;
+        }
+        rest = others;
+    }
+    let folded = rest;
     if !folded.is_empty() {
         _ = write!(out, "\n<details>\n<summary>{} more</summary>\n\n", folded.len());
-        for (tool, finding, standing) in folded.iter().take(MOST) {
-            item(&mut out, tool, finding, standing);
-        }
-        if folded.len() > MOST {
-            _ = writeln!(out, "- and {} more", folded.len() - MOST);
+        let told = folded.iter().take_while(|found| item(&mut out, found, MOST)).count();
+        if folded.len() > told {
+            _ = writeln!(out, "- and {} more", folded.len() - told);
         }
         out.push_str("\n</details>\n");
     }
@@ -60,7 +68,22 @@ pub(super) fn report(told: &Told) -> String {
     out
 }
 
-fn item(out: &mut String, tool: &ToolReport, finding: &Finding, standing: &Standing) {
+/// Adds a finding, where it fits.
+fn item(
+    out: &mut String,
+    (tool, finding, standing): &(&ToolReport, &Finding, &Standing),
+    most: usize,
+) -> bool {
+    let before = out.len();
+    told(out, tool, finding, standing);
+    if out.len() > most {
+        out.truncate(before);
+        return false;
+    }
+    true
+}
+
+fn told(out: &mut String, tool: &ToolReport, finding: &Finding, standing: &Standing) {
     let level = finding.level.as_str();
     let mark = if standing.blocks() { format!("**{level}**") } else { level.to_owned() };
     let server = if tool.server.is_empty() { String::new() } else { format!(" on {}", code(&tool.server)) };

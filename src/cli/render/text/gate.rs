@@ -143,15 +143,26 @@ fn next(out: &mut String, told: &Told, judgement: &Judgement) {
         }
         return;
     }
-    _ = writeln!(out, "next: keep what callers rely on; or, where they have moved, {accept}");
-    let waivable =
-        judgement.findings().find(|(_, f, standing)| standing.blocks() && !f.absolute).map(|(_, f, _)| f);
+    let blocking = || judgement.findings().filter(|(_, _, standing)| standing.blocks()).map(|(_, f, _)| f);
+    let waivable = blocking().find(|f| !f.absolute);
+    if waivable.is_some() {
+        _ = writeln!(out, "next: keep what callers rely on; or, where they have moved, {accept}");
+    }
+    // These stop the gate whatever is accepted.
+    if blocking().any(|f| f.absolute) {
+        _ = writeln!(out, "next: mend what is never waived");
+    }
+    if blocking().next().is_none() {
+        for VersionCheck { place, needed, .. } in judgement.low_versions() {
+            _ = writeln!(out, "next: declare {needed} in {}", safe::word(place));
+        }
+    }
     if let (Some(finding), Baseline::Lock(..) | Baseline::File(_)) = (waivable, &told.at) {
         let fingerprint = short(finding);
         _ = writeln!(
             out,
             "  or let it pass until a day, under `waivers` in toolpact.yaml: \
-             {{fingerprint: {fingerprint}, reason: why, expires: YYYY-MM-DD}}"
+             {{fingerprint: \"{fingerprint}\", reason: why, expires: YYYY-MM-DD}}"
         );
     }
 }
