@@ -9,7 +9,7 @@ use super::{App, AppError, sides::contract_of};
 use crate::{
     catalog::{
         CatalogVersion, Draft, Member, Policy, ReleaseStatus, Version,
-        announced::{Announced, Said, Since, covering},
+        announced::{Announced, Said, Since, covering, places},
     },
     diff::{Report, ToolReport},
     json::Digest,
@@ -87,8 +87,8 @@ impl App {
 struct Search {
     /// The places by server (empty where nobody says), tool and place.
     places: BTreeMap<(String, String, String), Since>,
-    /// Tools by raw digest, as far as their texts are in this database.
-    tools: HashMap<Digest, Value>,
+    /// Tools by raw digest, as far as their texts are in this database, with what they announce.
+    tools: HashMap<Digest, (Value, Vec<String>)>,
 }
 
 impl Search {
@@ -115,10 +115,12 @@ impl Search {
         let mut texts = app.pinned_texts(members.iter().copied()).await?;
         for raw in members.iter().filter_map(|m| m.digests.as_ref()).map(|d| &d.raw) {
             if let Some(text) = texts.remove(raw) {
-                self.tools.insert(raw.clone(), contract_of(0, text)?.tool().clone());
+                let tool = contract_of(0, text)?.tool().clone();
+                let announced = places(&tool);
+                self.tools.insert(raw.clone(), (tool, announced));
             }
         }
-        for ((server, tool, place), since) in &mut self.places {
+        for ((server, tool, place), since) in self.places.iter_mut().filter(|(_, since)| !since.is_known) {
             since.before(said(version, &self.tools, (server, tool, place)), at);
         }
         Ok(())
@@ -145,7 +147,7 @@ fn member<'v>(version: &'v Version, server: &str, tool: &str) -> Option<&'v Memb
 /// What a version says of a place: the tool itself, or the catalog, which may call it deprecated.
 fn said(
     version: &Version,
-    tools: &HashMap<Digest, Value>,
+    tools: &HashMap<Digest, (Value, Vec<String>)>,
     (server, tool, place): (&str, &str, &str),
 ) -> Said {
     let Some(member) = member(version, server, tool) else { return Said::Gone };
@@ -153,5 +155,5 @@ fn said(
         return Said::Goes;
     }
     let known = member.digests.as_ref().and_then(|digests| tools.get(&digests.raw));
-    known.map_or(Said::Unknown, |tool| Said::of(tool, place))
+    known.map_or(Said::Unknown, |(tool, announced)| Said::among(tool, announced, place))
 }

@@ -112,12 +112,36 @@ impl Said {
     /// What a tool says of a place in it.
     #[must_use]
     pub fn of(tool: &Value, place: &str) -> Self {
+        Self::among(tool, &places(tool), place)
+    }
+
+    /// The same, where the places that it announces are known.
+    #[must_use]
+    pub fn among(tool: &Value, announced: &[String], place: &str) -> Self {
         match tool.pointer(place) {
+            None if is_behind(tool, place) => Self::Unknown,
             None => Self::Gone,
-            Some(_) if places(tool).iter().any(|announced| announced == place) => Self::Goes,
+            Some(_) if announced.iter().any(|announced| announced == place) => Self::Goes,
             Some(_) => Self::Stays,
         }
     }
+}
+
+/// Whether a place that is not there to the letter may be there all the same: behind a reference, or in a part of a schema, which
+/// a diff looks through.
+fn is_behind(tool: &Value, place: &str) -> bool {
+    const STEPS: [&str; 9] =
+        ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"];
+    let mut deepest = tool;
+    let mut seen = Vec::new();
+    for step in place.split('/').skip(1) {
+        seen.push(deepest);
+        match deepest.pointer(&format!("/{step}")) {
+            Some(next) => deepest = next,
+            None => break,
+        }
+    }
+    seen.iter().any(|schema| STEPS.iter().any(|step| schema.get(step).is_some()))
 }
 
 /// Since when one announcement stands, found by going back through what there was. It stands in every version since: what
@@ -226,6 +250,28 @@ mod tests {
             }
             assert_eq!(found.at, since.map(at), "{said:?}");
         }
+    }
+
+    #[test]
+    fn what_is_written_in_another_way_is_not_taken_for_gone() {
+        let place = "/inputSchema/properties/address/properties/street";
+        let street = json!({"type": "object", "properties": {"street": {"type": "string"}}});
+        let gone = json!({"type": "object", "properties": {"zip": {}}});
+        let deprecated = json!({"type": "object", "properties": {"street": {"deprecated": true}}});
+        for (address, said) in [
+            (street.clone(), Said::Stays),
+            (deprecated, Said::Goes),
+            (gone, Said::Gone),
+            (json!({"$ref": "#/$defs/Address"}), Said::Unknown),
+            (json!({"anyOf": [street.clone(), {"type": "null"}]}), Said::Unknown),
+            (json!({"allOf": [street]}), Said::Unknown),
+        ] {
+            let tool =
+                json!({"name": "t", "inputSchema": {"type": "object", "properties": {"address": address}}});
+            assert_eq!(Said::of(&tool, place), said, "{tool}");
+        }
+        let tool = json!({"name": "t", "inputSchema": {"$ref": "#/$defs/T"}});
+        assert_eq!(Said::of(&tool, "/inputSchema/properties/a"), Said::Unknown);
     }
 
     #[test]

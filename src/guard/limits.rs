@@ -132,9 +132,7 @@ impl Limits {
             Auth::Oidc(_) | Auth::Link | Auth::Local => &caller.name,
         };
         let taken = self.calls.check_key(key).map_err(|no| self.after(&no));
-        if self.counted.fetch_add(1, Ordering::Relaxed).is_multiple_of(TIDIED) {
-            tidied(&self.calls);
-        }
+        self.tidy(&self.calls);
         taken
     }
 
@@ -143,7 +141,7 @@ impl Limits {
     pub fn failed(&self, address: Option<IpAddr>) -> Result<(), u64> {
         let Some(address) = address else { return Ok(()) };
         let counted = self.failures.check_key(&address::counted(address)).map_err(|no| self.after(&no));
-        tidied(&self.failures);
+        self.tidy(&self.failures);
         counted
     }
 
@@ -151,7 +149,7 @@ impl Limits {
     pub fn arrives(&self, address: Option<IpAddr>) -> Result<(), u64> {
         let Some(address) = address else { return Ok(()) };
         let counted = self.arrivals.check_key(&address::counted(address)).map_err(|no| self.after(&no));
-        tidied(&self.arrivals);
+        self.tidy(&self.arrivals);
         counted
     }
 
@@ -159,7 +157,7 @@ impl Limits {
     pub fn may_begin(&self, token: &str) -> Result<(), u64> {
         let key = Digest::of_bytes(token.trim().as_bytes());
         let counted = self.sessions.check_key(&key).map_err(|no| self.after(&no));
-        tidied(&self.sessions);
+        self.tidy(&self.sessions);
         counted
     }
 
@@ -171,15 +169,16 @@ impl Limits {
         room.acquire_owned().await.ok()
     }
 
+    /// Forgets keys at rest where there are many; looks now and then, for that takes a while.
+    fn tidy<K: std::hash::Hash + Eq + Clone>(&self, limiter: &Keyed<K>) {
+        let turn = self.counted.fetch_add(1, Ordering::Relaxed).is_multiple_of(TIDIED);
+        if turn && limiter.len() > MOST_KEYS {
+            limiter.retain_recent();
+        }
+    }
+
     fn after(&self, no: &governor::NotUntil<governor::clock::QuantaInstant>) -> u64 {
         no.wait_time_from(self.clock.now()).as_secs() + 1
-    }
-}
-
-/// Forgets keys at rest where there are many.
-fn tidied<K: std::hash::Hash + Eq + Clone>(limiter: &Keyed<K>) {
-    if limiter.len() > MOST_KEYS {
-        limiter.retain_recent();
     }
 }
 

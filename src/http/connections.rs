@@ -80,7 +80,10 @@ impl Bounds {
 /// How many files this process may have open, once the limit is raised.
 fn open_files() -> usize {
     let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, ..limit };
+    // No more than is needed: servers that are started as children inherit it, and some close every file that there could be.
+    const WANTED: u64 = 16_384;
+    let most = limit.maximum.map_or(WANTED, |most| most.min(WANTED));
+    let raised = Rlimit { current: limit.current.map(|now| now.max(most)), ..limit };
     let now = match setrlimit(Resource::Nofile, raised) {
         Ok(()) => raised,
         // macOS has a limit beyond which none may be set.

@@ -128,6 +128,10 @@ pub trait Access: Send + Sync {
     async fn begin_login(&self, state: &Digest, login: &Login, now: DateTime<Utc>) -> Result<()>;
     /// Takes it, once.
     async fn take_login(&self, state: &Digest) -> Result<Option<Login>>;
+    /// The name of an account that signed in before.
+    async fn bound(&self, issuer: &str, subject: &str) -> Result<Option<String>>;
+    /// Whether an account is bound to this name.
+    async fn is_bound(&self, name: &str) -> Result<bool>;
     /// The name of an account: the one that it had first, or `name` where that is nobody else's;
     /// the event is of that.
     async fn person(

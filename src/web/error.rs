@@ -121,3 +121,19 @@ pub(super) async fn unknown_page(uri: Uri) -> Error {
 pub(super) async fn wrong_method(method: Method) -> Error {
     Error::WrongMethod(method)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn our_own_faults_are_told_without_their_cause() {
+        let error = AppError::new(Kind::Internal, "corrupt-database", "row 7 of contracts cannot be read");
+        let response = Error::App(error).into_response();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.expect("a page");
+        let page = String::from_utf8_lossy(&body);
+        assert!(page.contains("Our fault") && page.contains("log has the particulars"), "{page}");
+        assert!(!page.contains("row 7"), "{page}");
+    }
+}

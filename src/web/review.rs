@@ -391,7 +391,7 @@ fn mark(standing: Option<&Standing>, now: DateTime<Utc>) -> Option<Mark> {
         (Some("waiver-expired"), _) => mark("hold", "●", "waiver ended"),
         (_, Some(Decision { ruling: Ruling::Reject, .. })) => mark("breaking", "✕", "rejected"),
         (Some(_), _) => mark("hold", "●", "to decide"),
-        (None, Some(decision)) => match decision.expires.filter(|_| !decision.is_expired(now)) {
+        (None, Some(decision)) if !decision.is_expired(now) => match decision.expires {
             // Its last day; a waiver ends with it.
             Some(end) => {
                 let last = end - TimeDelta::seconds(1);
@@ -399,7 +399,7 @@ fn mark(standing: Option<&Standing>, now: DateTime<Utc>) -> Option<Mark> {
             }
             None => mark("compatible", "✓", "accepted"),
         },
-        (None, None) => {
+        (None, _) => {
             let over = standing.announced.as_ref().filter(|notice| notice.over);
             over.and_then(|_| mark("compatible", "✓", "announced"))
         }

@@ -86,7 +86,7 @@ function help() {
     const box = document.createElement("input");
     box.type = "checkbox";
     box.checked = keysAreOn();
-    box.addEventListener("change", () => localStorage.setItem("keys", box.checked ? "on" : "off"));
+    box.addEventListener("change", () => turnKeys(box.checked));
     const words = document.createElement("span");
     words.textContent = "Keys act in this browser";
     choice.append(box, words);
@@ -101,8 +101,21 @@ function help() {
   dialog.showModal();
 }
 
+// A browser that keeps nothing for a site throws where it is asked to; then the choice is for this page.
+let keys = true;
+try {
+  keys = localStorage.getItem("keys") !== "off";
+} catch {}
+
 function keysAreOn() {
-  return localStorage.getItem("keys") !== "off";
+  return keys;
+}
+
+function turnKeys(on) {
+  keys = on;
+  try {
+    localStorage.setItem("keys", on ? "on" : "off");
+  } catch {}
 }
 
 const about = at("about-keys");

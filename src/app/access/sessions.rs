@@ -99,7 +99,10 @@ impl App {
                 .help("ask an admin to put you into a group, or to give the group a role"));
         }
         let Vouched { issuer, subject, name, verified, roles } = vouched;
-        self.free_name(&name, verified).await?;
+        // Whoever had the name first keeps it, tokens of their own included.
+        if self.store.bound(&issuer, &subject).await?.is_none() {
+            self.free_name(&name, verified).await?;
+        }
         let data = json!({ "issuer": issuer, "subject": subject });
         let mut event = self.event(&name, "person.bound", format!("person/{name}"), data);
         event.origin = Some(self.origin_by(&Auth::Oidc(issuer.clone())));
@@ -118,7 +121,8 @@ impl App {
     /// verified: others may be chosen by whoever has the account.
     async fn free_name(&self, name: &str, verified: bool) -> Result<(), AppError> {
         const OWN: [&str; 4] = ["toolpact", "poller", "messenger", "nobody"];
-        let tokens = self.store.tokens().await?;
+        let (tokens, now) = (self.store.tokens().await?, self.now());
+        let tokens: Vec<_> = tokens.into_iter().filter(|token| is_valid(token, now)).collect();
         let owned = || tokens.iter().any(|token| token.kind == CallerKind::Human && token.owner == name);
         if !OWN.contains(&name) && (verified || !owned()) {
             return Ok(());

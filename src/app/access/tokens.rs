@@ -46,7 +46,7 @@ impl App {
     /// # Errors
     /// Where the caller may not, or what is asked for makes no sense.
     pub async fn create_token(&self, new: NewToken, actor: &str) -> Result<(Token, String), AppError> {
-        self.permit_token(&new)?;
+        self.permit_token(&new).await?;
         self.made(new, actor, false)
             .await?
             .ok_or_else(|| AppError::new(Kind::Internal, "internal", "a token was not kept"))
@@ -128,7 +128,7 @@ impl App {
     }
 
     /// Whether the caller may give this away.
-    fn permit_token(&self, new: &NewToken) -> Result<(), AppError> {
+    async fn permit_token(&self, new: &NewToken) -> Result<(), AppError> {
         let Some(caller) = self.caller() else { return Ok(()) };
         let own = caller.kind == CallerKind::Human
             && new.kind == CallerKind::Human
@@ -152,12 +152,24 @@ impl App {
             };
         }
         caller.has(Right::Administer)?;
-        let names_somebody = new.kind == CallerKind::Human && caller.name != new.owner;
-        if caller.scope.is_everything() || caller.scope.covers(&new.scope) && !names_somebody {
+        if caller.scope.is_everything() {
+            return Ok(());
+        }
+        // What a program does counts as done by the person whose name it has.
+        let names_somebody = caller.name != new.owner
+            && (new.kind == CallerKind::Human || self.is_somebody(new.owner.trim()).await?);
+        if caller.scope.covers(&new.scope) && !names_somebody {
             Ok(())
         } else {
             Err(caller.beyond_scope(Right::Administer).into())
         }
+    }
+
+    /// Whether a person is known by this name.
+    async fn is_somebody(&self, name: &str) -> Result<bool, AppError> {
+        let tokens = self.store.tokens().await?;
+        let owns = tokens.iter().any(|token| token.kind == CallerKind::Human && token.owner == name);
+        Ok(owns || self.store.is_bound(name).await?)
     }
 
     /// The tokens that the caller may see, the oldest first: an admin all of them, everybody else their own, as far as they may do

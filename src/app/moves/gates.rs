@@ -106,7 +106,10 @@ impl App {
         };
         let open = judging.blockers(reports());
         grounds.decisions = judging.used(reports());
-        grounds.announced = judging.let_go(reports());
+        // What would have passed anyway passes for nothing.
+        if counts(kind, demands, &Cause::Open) {
+            grounds.announced = judging.let_go(reports());
+        }
         let open: Vec<_> = open.into_iter().filter(|b| counts(kind, demands, &b.cause)).collect();
         gates.push(
             changes(kind, environment, &open, &grounds.announced).overridden(request.overrides.emergency),

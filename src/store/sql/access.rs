@@ -288,6 +288,23 @@ impl Access for Database {
         .transpose()
     }
 
+    async fn bound(&self, issuer: &str, subject: &str) -> Result<Option<String>> {
+        let name = sqlx::query_scalar("SELECT name FROM people WHERE issuer = $1 AND subject = $2")
+            .bind(issuer)
+            .bind(subject)
+            .fetch_optional(&self.reader)
+            .await?;
+        Ok(name)
+    }
+
+    async fn is_bound(&self, name: &str) -> Result<bool> {
+        let found: Option<String> = sqlx::query_scalar("SELECT name FROM people WHERE name = $1")
+            .bind(name)
+            .fetch_optional(&self.reader)
+            .await?;
+        Ok(found.is_some())
+    }
+
     async fn person(
         &self,
         issuer: &str,

@@ -1,13 +1,11 @@
 //! Checks of builds.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use sqlx::FromRow;
 
 use super::{
     super::sql::{from_json, from_word, limit, parsed, time, to_json},
-    Connection, Database, events,
+    Database, events,
 };
 use crate::{
     catalog::{
@@ -155,7 +153,6 @@ impl Checks for Database {
         .bind(time(check.created_at))
         .fetch_one(&mut *tx)
         .await?;
-        put_changes(&mut tx, id, &check).await?;
         events::append(&mut tx, NewEvent { subject: format!("check/{id}"), ..event }).await?;
         tx.commit().await?;
         Ok(Check { id, ..check })
@@ -227,18 +224,4 @@ impl Checks for Database {
         .await?;
         Ok(ids)
     }
-}
-
-/// Notes which changes a check holds, each once.
-async fn put_changes(db: &mut Connection, id: i64, check: &Check) -> Result<()> {
-    let changes: BTreeSet<&str> = check.findings().map(|(_, finding)| finding.fingerprint.as_str()).collect();
-    for change in changes {
-        sqlx::query("INSERT INTO check_changes (catalog, fingerprint, check_id) VALUES ($1, $2, $3)")
-            .bind(check.catalog.as_str())
-            .bind(change)
-            .bind(id)
-            .execute(&mut *db)
-            .await?;
-    }
-    Ok(())
 }

@@ -302,6 +302,7 @@ async fn an_admin_of_one_catalog_is_no_admin_of_the_service() {
         (post("/api/v1/tokens", new("root", "human")), Some("shop"), None, "403 out-of-scope"),
         (post("/api/v1/tokens", new("somebody", "human")), Some("shop"), None, "403 out-of-scope"),
         (post("/api/v1/tokens", new("bounded", "human")), Some("shop"), None, "201"),
+        (post("/api/v1/tokens", new("root", "ci")), Some("shop"), None, "403 out-of-scope"),
         (post("/api/v1/tokens", new("deploy", "ci")), Some("shop"), None, "201"),
     ] {
         let ask = ask.caller(Some(bounded(catalog, environment)));

@@ -462,6 +462,18 @@ async function populated(page) {
   if (refused.length) fail(refused.join("; "));
 }
 
+// How much of a page moved under its reader's eyes, how large it is, and what else it asked for.
+async function calm(page, path) {
+  const { shift, bytes, more } = await page.evaluate(() => ({
+    shift: window.shifted,
+    bytes: performance.getEntriesByType("navigation")[0].decodedBodySize,
+    more: performance.getEntriesByType("resource").length,
+  }));
+  if (shift > 0.01) wrong.push(`${path}: its layout shifts by ${shift}`);
+  if (bytes > 300000) wrong.push(`${path} has ${bytes} bytes`);
+  if (more > 5) wrong.push(`${path} asks for ${more} things beside itself`);
+}
+
 async function looks(browser) {
   const first = await browser.newContext();
   const visitor = await signedIn(first);
@@ -472,10 +484,15 @@ async function looks(browser) {
   for (const colorScheme of ["light", "dark"]) {
     for (const [width, height] of [[1280, 900], [390, 844]]) {
       const context = await browser.newContext({ colorScheme, viewport: { width, height } });
+      await context.addInitScript(() => {
+        window.shifted = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach((e) => (window.shifted += e.value))).observe({ type: "layout-shift", buffered: true });
+      });
       const page = await signedIn(context);
       for (const path of all) {
         await page.goto(base + path);
         await narrow(page, `${path} (${width})`);
+        await calm(page, `${path} (${width})`);
         // 2.2's target size is asked for as well.
         const { violations } = await new AxeBuilder({ page }).withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]).analyze();
         for (const v of violations) {

@@ -37,7 +37,9 @@ fn the_story_is_told_by_keys_alone() {
 #[test]
 fn the_story_is_told_on_either_database() {
     if ready().is_some() {
-        drive("mouse", &prepared(), &[]);
+        for hands in ["mouse", "keyboard"] {
+            drive(hands, &prepared(), &[]);
+        }
     }
 }
 

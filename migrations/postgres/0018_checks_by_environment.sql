@@ -1,0 +1,1 @@
+CREATE INDEX checks_by_environment ON checks (environment, id);
