@@ -199,9 +199,13 @@ impl App {
     }
 
     /// The same for a decision on what a catalog holds, which is its owners' where a team owns it.
-    pub(super) async fn permit_decision(&self, catalog: &CatalogName) -> Result<(), AppError> {
+    pub(super) async fn permit_decision(
+        &self,
+        catalog: &CatalogName,
+        environment: Option<&EnvironmentName>,
+    ) -> Result<(), AppError> {
+        self.permit_in_all(Right::Review, catalog, environment)?;
         let Some(caller) = self.caller() else { return Ok(()) };
-        caller.may(Right::Review, Object::catalog(catalog))?;
         let Some(team) = self.store.owner(Owned::Catalog, catalog.as_str()).await? else { return Ok(()) };
         if team.members.contains(&caller.name) || caller.roles.contains(&Role::Admin) {
             return Ok(());

@@ -22,7 +22,7 @@ use crate::{
         Catalog, CatalogVersion, EnvironmentPointer, Policy, Version,
         check::{BuildContext, Check},
         policy::Against,
-        review::{Decisions, Judging},
+        review::{Cause, Decisions, Judging},
     },
     contract::Contract,
     diff::{Report, Side},
@@ -95,10 +95,7 @@ impl Checked {
     /// How many of those nobody can accept.
     #[must_use]
     pub fn never_accepted(&self) -> usize {
-        let findings = self.check.reports().flat_map(Report::findings);
-        let absolute: BTreeSet<_> =
-            findings.filter(|(_, f)| f.absolute).map(|(_, f)| &f.fingerprint).collect();
-        self.standing.iter().filter(|s| s.blocks.is_some() && absolute.contains(&s.fingerprint)).count()
+        self.standing.iter().filter(|s| s.blocks == Some(Cause::Absolute.as_str())).count()
     }
 }
 

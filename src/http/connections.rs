@@ -60,8 +60,8 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Bounds that this process can keep: it may have as many files open as the system lets it (the limit is raised as far as it goes),
-    /// and a quarter of them is left to the database, to servers that are asked and to those that are told.
+    /// Bounds that this process can keep: the limit of open files is raised to what that many connections need, where the system
+    /// lets it, and a quarter of the files is left to the database, to servers that are asked and to those that are told.
     #[must_use]
     pub fn of_this_process() -> Self {
         Self::within(open_files())

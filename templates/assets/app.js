@@ -85,7 +85,7 @@ function help() {
     choice.className = "check";
     const box = document.createElement("input");
     box.type = "checkbox";
-    box.checked = keysAreOn();
+    box.checked = keysAct;
     box.addEventListener("change", () => turnKeys(box.checked));
     const words = document.createElement("span");
     words.textContent = "Keys act in this browser";
@@ -102,17 +102,13 @@ function help() {
 }
 
 // A browser that keeps nothing for a site throws where it is asked to; then the choice is for this page.
-let keys = true;
+let keysAct = true;
 try {
-  keys = localStorage.getItem("keys") !== "off";
+  keysAct = localStorage.getItem("keys") !== "off";
 } catch {}
 
-function keysAreOn() {
-  return keys;
-}
-
 function turnKeys(on) {
-  keys = on;
+  keysAct = on;
   try {
     localStorage.setItem("keys", on ? "on" : "off");
   } catch {}
@@ -135,7 +131,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  if (!keysAreOn()) return;
+  if (!keysAct) return;
   const key = pending ? `${pending} ${event.key}` : event.key;
   pending = "";
   if (Object.hasOwn(KEYS, key)) {

@@ -179,8 +179,8 @@ fn at(url: &Url, path: &str) -> Url {
 /// Whether a URL is on the server's own host, or on one below it.
 fn is_of(url: &Url, server: &Url) -> bool {
     let (Some(host), Some(own)) = (url.host_str(), server.host_str()) else { return false };
-    let below =
-        || server.domain().is_some() && host.strip_suffix(own).is_some_and(|rest| rest.ends_with('.'));
+    // No host ends with an address but the address itself.
+    let below = || host.strip_suffix(own).is_some_and(|rest| rest.ends_with('.'));
     host == own || below() || is_loopback(url) && is_loopback(server)
 }
 

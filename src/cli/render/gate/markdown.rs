@@ -43,19 +43,11 @@ pub(super) fn report(told: &Told) -> String {
     }
     let Some(judgement) = told.judgement.as_ref().filter(|_| !told.is_silent()) else { return out };
     let all: Vec<_> = judgement.findings().collect();
-    let mut rest = &all[..];
-    if !rest.is_empty() {
+    if !all.is_empty() {
         out.push('\n');
     }
-    while let Some((first, others)) =
-        rest.split_first().filter(|(_, others)| all.len() - others.len() <= OPEN)
-    {
-        if !item(&mut out, first, MOST_OPEN) {
-            break;
-        }
-        rest = others;
-    }
-    let folded = rest;
+    let open = all.iter().take(OPEN).take_while(|found| item(&mut out, found, MOST_OPEN)).count();
+    let folded = &all[open..];
     if !folded.is_empty() {
         _ = write!(out, "\n<details>\n<summary>{} more</summary>\n\n", folded.len());
         let told = folded.iter().take_while(|found| item(&mut out, found, MOST)).count();
